@@ -1,0 +1,137 @@
+"""What the collectors remember beside samples: states, facts, refusals and who polls what.
+
+Samples, rollups and latest values have no models: collectors/samples.py alone reads and writes them.
+"""
+
+from datetime import timedelta
+from typing import Self
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from fleet.models import Cache, Node
+
+
+class Step(models.TextChoices):
+    """The steps of reaching a server, in order; a failure names the one that failed."""
+
+    ADDRESS = "address", _("read the address")
+    RESOLVE = "resolve", _("resolve the host name")
+    CONNECT = "connect", _("connect")
+    TLS = "tls", _("TLS handshake")
+    AUTH = "auth", _("AUTH")
+    PING = "ping", _("PING")
+    INFO = "info", _("INFO")
+    LAYOUT = "layout", _("cluster layout")
+
+
+class NodeStatus(models.Model):
+    """How the last polls of one node went. A node that answers has no failing_since."""
+
+    node = models.OneToOneField(Node, on_delete=models.CASCADE, primary_key=True, related_name="status")
+    attempted_at = models.DateTimeField(null=True)
+    answered_at = models.DateTimeField(null=True)
+    failing_since = models.DateTimeField(null=True)
+    failed_step = models.CharField(max_length=8, choices=Step.choices, blank=True)
+    # A sentence in English from our own code, with the server's words cut to 200 printable characters.
+    failed_reason = models.CharField(max_length=300, blank=True)
+    polls = models.PositiveBigIntegerField(default=0)
+    failures = models.PositiveBigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.node}: {self.failed_reason or 'answers'}"
+
+
+class NodeFact(models.Model):
+    """A text or rarely changing field of a node from the time it was first seen with this value."""
+
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="facts")
+    name = models.CharField(max_length=64)
+    value = models.CharField(max_length=500)
+    since = models.DateTimeField()
+    # The newest value of each name has no end; a change closes it and adds a row.
+    until = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("node", "name"), condition=models.Q(until=None), name="one_current_fact"),
+        )
+        # The history of one field of one node.
+        indexes = (models.Index(fields=("node", "name", "since"), name="fact_history"),)
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value}"
+
+
+class CommandSupport(models.Model):
+    """Whether a node lets us run a command. Asked once and again after COMMAND_RECHECK_SECONDS."""
+
+    class State(models.TextChoices):
+        ALLOWED = "allowed", _("allowed")
+        REFUSED = "refused", _("refused")
+        UNKNOWN = "unknown", _("unknown")
+
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="command_support")
+    command = models.CharField(max_length=40)
+    state = models.CharField(max_length=8, choices=State.choices)
+    # The server's words, cut to 200 printable characters.
+    reason = models.CharField(max_length=200, blank=True)
+    checked_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("node", "command"), name="one_state_a_command"),)
+
+    def __str__(self) -> str:
+        return f"{self.command}: {self.state}"
+
+
+class PollLease(models.Model):
+    """Who polls a cache, and until when nobody else may: claimed by a conditional UPDATE."""
+
+    cache = models.OneToOneField(Cache, on_delete=models.CASCADE, primary_key=True, related_name="poll_lease")
+    worker = models.CharField(max_length=200, blank=True)
+    until = models.DateTimeField(default=timezone.now)
+    tick_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    duration_seconds = models.FloatField(null=True)
+    topology_at = models.DateTimeField(null=True)
+    polls = models.PositiveBigIntegerField(default=0)
+    # Polls left out because the one before still ran.
+    skipped = models.PositiveBigIntegerField(default=0)
+    # Polls that began more than two seconds after their time.
+    late = models.PositiveBigIntegerField(default=0)
+    # What we put on the watched servers: commands of the last poll, and open connections.
+    commands = models.PositiveIntegerField(default=0)
+    connections = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.cache_id} by {self.worker or 'nobody'}"
+
+
+class PollWorkerQuerySet(models.QuerySet["PollWorker"]):
+    def alive(self, seconds: float) -> Self:
+        return self.filter(seen_at__gt=timezone.now() - timedelta(seconds=seconds))
+
+
+class PollWorker(models.Model):
+    """A process that polls. Caches are shared out over those seen lately."""
+
+    name = models.CharField(max_length=200, primary_key=True)
+    started_at = models.DateTimeField(default=timezone.now)
+    seen_at = models.DateTimeField(default=timezone.now)
+
+    objects = PollWorkerQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Beat(models.Model):
+    """When beat last reached a worker: one row, for /readyz and the health page."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"beat {self.at:%H:%M:%S}"

@@ -1,0 +1,186 @@
+"""Every setting of Shardwatch. Environment variables are described one by one in docs/settings.md."""
+
+from pathlib import Path
+
+from csp.constants import NONE, SELF
+from django.utils.translation import gettext_lazy as _
+
+from config import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+DEBUG = env.flag("SHARDWATCH_DEBUG", False)
+SECRET_KEY = env.text("SECRET_KEY", "")
+ALLOWED_HOSTS = env.words("SHARDWATCH_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = env.words("SHARDWATCH_TRUSTED_ORIGINS")
+# Keys for secrets at rest, newest first: the first encrypts, all decrypt (fleet/secrets.py).
+ENCRYPTION_KEYS = env.words("SHARDWATCH_ENCRYPTION_KEYS")
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "axes",
+    "csp",
+    "config",
+    "fleet",
+    "accounts",
+    "collectors",
+    "dashboard",
+    "demo",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "accounts.middleware.ViewerTimeZoneMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "builtins": ["dashboard.templatetags.units"],
+            "loaders": [
+                ("django.template.loaders.cached.Loader", ["django.template.loaders.filesystem.Loader"]),
+            ],
+        },
+    }
+]
+
+DATABASES = {
+    "default": {
+        **env.database("DATABASE_URL", "postgres:///shardwatch"),
+        "CONN_MAX_AGE": env.whole("SHARDWATCH_DATABASE_CONN_MAX_AGE_SECONDS", 600),
+        # A backend killed between two requests must cost nobody an HTTP 500.
+        "CONN_HEALTH_CHECKS": True,
+        # pgbouncer in transaction mode has no server-side cursors.
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "fleet"
+LOGOUT_REDIRECT_URL = "login"
+AXES_FAILURE_LIMIT = env.whole("SHARDWATCH_LOGIN_FAILURE_LIMIT", 6, minimum=1)
+AXES_COOLOFF_TIME = env.number("SHARDWATCH_LOGIN_COOLOFF_HOURS", 0.25)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_TEMPLATE = "accounts/locked_out.html"
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+
+TLS_IN_FRONT = env.flag("SHARDWATCH_BEHIND_TLS", False)
+if TLS_IN_FRONT:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = env.flag("SHARDWATCH_TLS_REDIRECT", True)
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+    SECURE_HSTS_SECONDS = env.whole("SHARDWATCH_HSTS_SECONDS", 31_536_000)
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+# Two checkouts on one host must not sign each other out, and cookies ignore ports.
+SESSION_COOKIE_NAME = env.text("SHARDWATCH_SESSION_COOKIE_NAME", "shardwatch_session")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = TLS_IN_FRONT
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:", "blob:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("ja", _("Japanese"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "static/"
+STATIC_ROOT = Path(env.text("SHARDWATCH_STATIC_ROOT", str(BASE_DIR / "var" / "static")))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage" if DEBUG else "config.static.HashedStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = DEBUG
+
+CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "redis://127.0.0.1:6379/0")
+# Results live in tables; Celery keeps none.
+CELERY_TASK_IGNORE_RESULT = True
+
+# How often a cache is polled unless it says otherwise, and the grid that all polls lie on.
+POLL_INTERVAL_SECONDS = env.whole("SHARDWATCH_POLL_INTERVAL_SECONDS", 15, minimum=1)
+POLL_TICK_SECONDS = env.whole("SHARDWATCH_POLL_TICK_SECONDS", 5, minimum=1)
+POLL_BATCH_NODES = env.whole("SHARDWATCH_POLL_BATCH_NODES", 50, minimum=1)
+POLL_CONNECT_TIMEOUT_SECONDS = env.number("SHARDWATCH_POLL_CONNECT_TIMEOUT_SECONDS", 3, minimum=0.05)
+POLL_COMMAND_TIMEOUT_SECONDS = env.number("SHARDWATCH_POLL_COMMAND_TIMEOUT_SECONDS", 5, minimum=0.05)
+# A reply above this is not read: INFO is about 10 kB, a hostile one must not fill the worker.
+POLL_REPLY_LIMIT_BYTES = env.whole("SHARDWATCH_POLL_REPLY_LIMIT_BYTES", 16_777_216, minimum=65_536)
+TOPOLOGY_INTERVAL_SECONDS = env.whole("SHARDWATCH_TOPOLOGY_INTERVAL_SECONDS", 60, minimum=1)
+DETAIL_INTERVAL_SECONDS = env.whole("SHARDWATCH_DETAIL_INTERVAL_SECONDS", 300, minimum=5)
+# A refusal is asked again after this time: ACLs change.
+COMMAND_RECHECK_SECONDS = env.whole("SHARDWATCH_COMMAND_RECHECK_SECONDS", 3_600, minimum=10)
+POLL_WORKER_LOST_SECONDS = env.whole("SHARDWATCH_POLL_WORKER_LOST_SECONDS", 20, minimum=2)
+
+RETENTION_RAW_DAYS = env.whole("SHARDWATCH_RETENTION_RAW_DAYS", 7, minimum=1)
+RETENTION_5M_DAYS = env.whole("SHARDWATCH_RETENTION_5M_DAYS", 90, minimum=1)
+RETENTION_1H_DAYS = env.whole("SHARDWATCH_RETENTION_1H_DAYS", 730, minimum=1)
+RETENTION_DETAIL_DAYS = env.whole("SHARDWATCH_RETENTION_DETAIL_DAYS", 90, minimum=1)
+ROLLUP_INTERVAL_SECONDS = env.whole("SHARDWATCH_ROLLUP_INTERVAL_SECONDS", 60, minimum=1)
+RETENTION_INTERVAL_SECONDS = env.whole("SHARDWATCH_RETENTION_INTERVAL_SECONDS", 3_600, minimum=10)
+
+# /readyz turns red when beat or the poll loop showed no life for this long.
+READY_BEAT_SECONDS = env.whole("SHARDWATCH_READY_BEAT_SECONDS", 60, minimum=5)
+READY_POLL_SECONDS = env.whole("SHARDWATCH_READY_POLL_SECONDS", 90, minimum=5)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.text("SHARDWATCH_LOG_LEVEL", "INFO")},
+}
