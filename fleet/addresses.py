@@ -65,7 +65,8 @@ def parse_address(part: str) -> tuple[Address, Credentials]:
         raise AddressError(_("The port must be a number from 1 to 65535.")) from error
     if url.scheme not in SCHEMES:
         raise AddressError(
-            _("The address begins with %(scheme)s://; use redis:// or, with TLS, rediss://.") % {"scheme": url.scheme[:20]}
+            _("The address begins with %(scheme)s://; use redis:// or, with TLS, rediss://.")
+            % {"scheme": url.scheme[:20]}
         )
     if not url.hostname or any(not c.isprintable() or c.isspace() for c in url.hostname):
         raise AddressError(_("The address has no host; write redis://host:6379."))

@@ -48,7 +48,9 @@ HOT: tuple[Metric, ...] = (
     gauge("rdb_changes_since_last_save", "changes", "persistence", INT8, _("Changes since the last snapshot.")),
     gauge("client_recent_max_output_buffer", "bytes", "clients", INT8, _("Largest output buffer of a client lately.")),
     gauge("client_recent_max_input_buffer", "bytes", "clients", INT8, _("Largest input buffer of a client lately.")),
-    gauge("cluster_current_epoch", "epochs", "cluster", INT8, _("Version of the cluster's layout; a failover raises it.")),
+    gauge(
+        "cluster_current_epoch", "epochs", "cluster", INT8, _("Version of the cluster's layout; a failover raises it.")
+    ),
     counter("total_commands_processed", "commands", "stats", INT8, _("Commands run by the server.")),
     counter("total_connections_received", "connections", "stats", INT8, _("Connections accepted.")),
     counter("rejected_connections", "connections", "stats", INT8, _("Connections refused because of maxclients.")),
