@@ -1,0 +1,45 @@
+// What every page does: theme switch, menus that close, ages that count.
+import { ago, duration } from "./units.js";
+
+const CHOICES = ["auto", "light", "dark"];
+
+function setUpThemeToggle(button) {
+  const next = () => CHOICES[(CHOICES.indexOf(document.documentElement.dataset.themeChoice) + 1) % CHOICES.length];
+  const label = () => {
+    const words = button.dataset[`label${next()[0].toUpperCase()}${next().slice(1)}`];
+    button.setAttribute("aria-label", words);
+    button.title = words;
+  };
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    localStorage.setItem("theme", next());
+    document.dispatchEvent(new CustomEvent("theme-chosen"));
+  });
+  document.addEventListener("theme-changed", label);
+  label();
+}
+
+function closeMenus(except) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(except)) menu.open = false;
+  }
+}
+
+function countAges() {
+  const now = Date.now();
+  for (const element of document.querySelectorAll("time[data-count]")) {
+    const seconds = Math.max(0, (now - Date.parse(element.dateTime)) / 1000);
+    const words = element.dataset.count === "ago" ? ago(seconds) : duration(Math.max(1, Math.floor(seconds)));
+    if (element.textContent !== words) element.textContent = words;
+  }
+}
+
+document.querySelectorAll("[data-theme-toggle]").forEach(setUpThemeToggle);
+document.addEventListener("click", (event) => closeMenus(event.target));
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  const summary = document.activeElement?.closest("details.menu[open]")?.querySelector("summary");
+  closeMenus(null);
+  summary?.focus();
+});
+setInterval(() => document.hidden || countAges(), 1000);
