@@ -1,0 +1,131 @@
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import override_settings
+
+from fleet.models import Cache
+from fleet.registration import ConflictError, change, drafted, register
+from fleet.tests.certificates import made_pair
+
+GIVEN = {"name": "game-cache", "address": "redis://10.0.0.5:6379"}
+
+
+@pytest.mark.django_db
+def test_it_keeps_a_cache_as_given() -> None:
+    register({**GIVEN, "labels": {"env": "test"}, "poll_interval_seconds": 30})
+
+    cache = Cache.objects.get(name="game-cache")
+    assert (cache.address, cache.labels, cache.poll_interval_seconds) == (GIVEN["address"], {"env": "test"}, 30)
+
+
+@pytest.mark.django_db
+def test_it_moves_credentials_out_of_the_address_and_encrypts_them() -> None:
+    register({**GIVEN, "address": "rediss://watch:s%40cret@db.example:6380"})
+
+    cache = Cache.objects.get()
+    assert (cache.address, cache.username, cache.password.reveal()) == ("rediss://db.example:6380", "watch", "s@cret")
+    assert "s@cret" not in cache.password.stored
+
+
+def test_it_refuses_two_different_passwords() -> None:
+    with pytest.raises(ValidationError, match="different passwords"):
+        drafted(Cache(), {**GIVEN, "address": "redis://:one@a:1", "password": "two"})
+
+
+def test_it_writes_a_list_of_servers_in_one_form() -> None:
+    cache = drafted(Cache(), {**GIVEN, "address": "a:7000 , b\nredis://[::1]:7002"})
+
+    assert cache.address == "redis://a:7000, redis://b:6379, redis://[::1]:7002"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "part"),
+    [
+        ("name", "", "blank"),
+        ("name", "Größe", "small letters"),
+        ("name", "a\0b", "cannot be stored"),
+        ("name", "a" * 64, "63"),
+        ("address", "", "Give an address"),
+        ("address", "memcached://a:1", "memcached://"),
+        ("address", "redis://a:99999", "1 to 65535"),
+        ("address", "redis://a:1, rediss://b:1", "not both"),
+        ("address", " ".join(f"host{n}" for n in range(101)), "at most 100"),
+        ("address", "redis://" + "a" * 64, "no server can have"),
+        ("address", "x" * 4001, "longer than 4000"),
+        ("address", "redis://\ud800", "cannot be stored"),
+        ("username", "u" * 201, "200"),
+        ("password", "p" * 4001, "longer than 4000"),
+        ("labels", {"Env": "x"}, "small letters"),
+        ("labels", {"env": "a\0"}, "cannot be stored"),
+        ("poll_interval_seconds", 0, "greater than or equal to 1"),
+        ("poll_interval_seconds", 121, "less than or equal to 120"),
+        ("plan_memory_bytes", -1, "greater than or equal to 0"),
+        ("plan_memory_bytes", 10**30, "less than or equal"),
+        ("ca_bundle", "nonsense", "No certificate"),
+        ("client_certificate", "nonsense", "No certificate"),
+        ("client_key", "nonsense", "belong together"),
+    ],
+)
+def test_it_names_the_field_and_what_is_wrong(field: str, value: Any, part: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        drafted(Cache(), {**GIVEN, field: value})
+
+    assert part in " ".join(caught.value.message_dict[field])
+
+
+def test_it_refuses_certificates_where_the_address_has_no_tls() -> None:
+    with pytest.raises(ValidationError, match="begin the address with rediss://"):
+        drafted(Cache(), {**GIVEN, "ca_bundle": made_pair()[0]})
+
+
+def test_it_takes_a_client_certificate_with_its_key() -> None:
+    certificate, key = made_pair()
+
+    cache = drafted(
+        Cache(), {"name": "a", "address": "rediss://a", "client_certificate": certificate, "client_key": key}
+    )
+
+    assert cache.client_key.reveal() == key
+
+
+@pytest.mark.django_db
+def test_it_refuses_a_name_that_is_taken() -> None:
+    register(GIVEN)
+
+    with pytest.raises(ConflictError, match="exists already"):
+        register(GIVEN)
+
+
+@pytest.mark.django_db
+def test_it_changes_only_what_is_given() -> None:
+    cache = register({**GIVEN, "password": "secret", "labels": {"env": "test"}})
+
+    change(cache, {"poll_interval_seconds": 60}, cache.revision)
+
+    stored = Cache.objects.get()
+    assert (stored.poll_interval_seconds, stored.password.reveal(), stored.labels) == (60, "secret", {"env": "test"})
+    assert stored.revision == 2
+
+
+@pytest.mark.django_db
+def test_it_lets_only_the_first_of_two_editors_save() -> None:
+    register(GIVEN)
+    mine, theirs = Cache.objects.get(), Cache.objects.get()
+    change(theirs, {"is_paused": True}, theirs.revision)
+
+    with pytest.raises(ConflictError, match="in the meantime"):
+        change(mine, {"poll_interval_seconds": 60}, mine.revision)
+
+    assert Cache.objects.get().poll_interval_seconds == 15
+
+
+@pytest.mark.django_db
+def test_it_asks_again_for_a_secret_whose_key_is_lost() -> None:
+    register({**GIVEN, "password": "secret"})
+
+    with (
+        override_settings(ENCRYPTION_KEYS=["MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="]),
+        pytest.raises(ValidationError, match="give it again"),
+    ):
+        change(Cache.objects.get(), {"is_paused": True}, 1)
