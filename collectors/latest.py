@@ -1,0 +1,219 @@
+"""The newest values of each node and cache: written with the samples, read by pages.
+
+Pages that show many caches read one row a cache, whatever the number of nodes behind it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from collectors import rates
+from collectors.metrics.hot import HOT, HOT_NAMES
+
+# Minutes that a sparkline shows.
+SPARK_POINTS = 60
+DERIVED_NAMES = tuple(derived.name for derived in rates.DERIVED)
+NODE_COLUMNS = ("node_id", "at", *HOT_NAMES, *DERIVED_NAMES)
+# Counters and what the formulas ask of the sample before.
+PREVIOUS = tuple(metric.name for metric in HOT if metric.kind == "counter")
+
+
+class NodeLatest:
+    """The newest sample of one node: every hot metric as stored, and every derived one, by name.
+
+    None means that the node did not report it, or that there is no earlier sample to compare with.
+    Beside these: `node_id`, `at` (the tick), `memory_growth_bytes_per_second` with `memory_growth_fit`
+    (R squared, 0 to 1), None until ten minutes of history exist.
+    """
+
+    __slots__ = ("_row",)
+    NAMES = (*NODE_COLUMNS, "memory_growth_bytes_per_second", "memory_growth_fit")
+    POSITION = {name: index for index, name in enumerate(NAMES)}
+
+    def __init__(self, row: Sequence[Any]) -> None:
+        self._row = row
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._row[self.POSITION[name]]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLatest:
+    """What the fleet page shows of a cache. Sums are over primaries, worst cases over all nodes.
+
+    Ratios are 0 to 1, memory in bytes, rates per second; None is not reported or no limit. Sparklines
+    hold up to 60 values, one a minute, the newest last; None is a gap.
+    """
+
+    cache_id: int
+    at: datetime | None
+    nodes: int
+    answering: int
+    primaries: int
+    replicas: int
+    links_down: int
+    slots_ok: int | None
+    cluster_state_ok: bool | None
+    used_memory: int | None
+    memory_limit_bytes: int | None
+    memory_used_ratio: float | None
+    fullest_memory_node_id: int | None
+    cpu_ratio: float | None
+    busiest_node_id: int | None
+    connected_clients: int | None
+    connections_used_ratio: float | None
+    fullest_connections_node_id: int | None
+    fullest_connected_clients: int | None
+    fullest_maxclients: int | None
+    commands_per_second: float | None
+    hit_ratio: float | None
+    evicted_keys_per_second: float | None
+    rejected_connections_per_second: float | None
+    replication_lag_bytes: int | None
+    keys: int | None
+    spark_minute: int | None
+    spark_used_memory: list[float | None] | None
+    spark_cpu_ratio: list[float | None] | None
+    spark_connected_clients: list[float | None] | None
+    spark_commands_per_second: list[float | None] | None
+    spark_hit_ratio: list[float | None] | None
+    spark_evicted_keys_per_second: list[float | None] | None
+
+
+CACHE_COLUMNS = tuple(field.name for field in fields(CacheLatest))
+SPARKS = tuple(name for name in CACHE_COLUMNS if name.startswith("spark_") and name != "spark_minute")
+
+
+def seconds_between(newer: str, older: str) -> str:
+    """Return SQL for the seconds from one reading to the next: ticks plus each reading's own delay."""
+    return (
+        f"NULLIF(GREATEST(date_part('epoch', {newer}at - {older}at)"
+        f" + ({newer}read_after_ms - {older}read_after_ms) / 1000.0::float8, 0), 0)"
+    )
+
+
+def _refresh_nodes_sql() -> str:
+    dt = seconds_between("s.", "l.")
+    previous = ", ".join(f"l.{name} AS prev_{name}" for name in PREVIOUS)
+    derived = ", ".join(f"({derived.sql})::real" for derived in rates.DERIVED)
+    updates = ", ".join(f"{name} = EXCLUDED.{name}" for name in NODE_COLUMNS[1:])
+    return f"""
+        INSERT INTO node_latest ({", ".join(NODE_COLUMNS)})
+        SELECT node_id, at, {", ".join(HOT_NAMES)}, {derived} FROM (
+            SELECT s.*, c.plan_memory_bytes, c.plan_maxclients, {previous},
+                   CASE WHEN {dt} <= {rates.RATE_GAP_SECONDS} THEN {dt} END AS dt
+            FROM unnest(%s::int[], %s::timestamptz[]) AS written (node_id, at)
+            JOIN sample s ON s.node_id = written.node_id AND s.at = written.at AND s.at BETWEEN %s AND %s
+            JOIN fleet_node n ON n.id = s.node_id JOIN fleet_cache c ON c.id = n.cache_id
+            LEFT JOIN node_latest l ON l.node_id = s.node_id AND l.at < s.at
+        ) AS pair
+        ON CONFLICT (node_id) DO UPDATE SET {updates} WHERE node_latest.at < EXCLUDED.at
+    """
+
+
+def _refresh_caches_sql() -> str:
+    updates = ", ".join(f"{name} = EXCLUDED.{name}" for name in CACHE_COLUMNS[1:] if name not in SPARKS)
+    sparks = ", ".join(
+        f"{name} = spark_push(cache_latest.{name}, EXCLUDED.spark_minute - cache_latest.spark_minute, EXCLUDED.{name}[1])"
+        for name in SPARKS
+    )
+    newest = ", ".join(f"ARRAY[{name.removeprefix('spark_')}]::real[]" for name in SPARKS)
+    plain = ", ".join(CACHE_COLUMNS[: -len(SPARKS) - 1])
+    cpu = "COALESCE(l.main_thread_cpu_ratio, l.cpu_ratio)"
+    hits, misses = "sum(l.keyspace_hits_per_second)", "sum(l.keyspace_misses_per_second)"
+    # A node counts as answering while its newest sample is at most two polls older than the tick at hand.
+    return f"""
+        WITH present AS (
+            SELECT n.cache_id, n.id, n.role, c.plan_memory_bytes, c.poll_interval_seconds,
+                   max(l.at) OVER (PARTITION BY n.cache_id) AS newest,
+                   GREATEST(max(l.at) OVER (PARTITION BY n.cache_id), %s) AS reference
+            FROM fleet_node n JOIN fleet_cache c ON c.id = n.cache_id LEFT JOIN node_latest l ON l.node_id = n.id
+            WHERE n.left_at IS NULL AND n.cache_id IN (
+                SELECT cache_id FROM fleet_node WHERE id = ANY(%s::int[]) UNION SELECT unnest(%s::int[])
+            )
+        ), summary AS (
+            SELECT p.cache_id, max(p.newest) AS at, max(p.reference) AS reference, count(*) AS nodes, count(l.node_id) AS answering,
+                count(*) FILTER (WHERE p.role = 'primary') AS primaries,
+                count(*) FILTER (WHERE p.role = 'replica') AS replicas,
+                count(*) FILTER (WHERE NOT l.master_link_up) AS links_down,
+                min(l.cluster_slots_ok) AS slots_ok, bool_and(l.cluster_state_ok) AS cluster_state_ok,
+                sum(l.used_memory) FILTER (WHERE l.is_primary) AS used_memory,
+                CASE WHEN bool_and(COALESCE(NULLIF(l.maxmemory, 0), p.plan_memory_bytes) IS NOT NULL)
+                        FILTER (WHERE l.is_primary)
+                     THEN sum(COALESCE(NULLIF(l.maxmemory, 0), p.plan_memory_bytes)) FILTER (WHERE l.is_primary)
+                END AS memory_limit_bytes,
+                max(l.memory_used_ratio) AS memory_used_ratio,
+                (array_agg(p.id ORDER BY l.memory_used_ratio DESC NULLS LAST))[1] AS fullest_memory_node_id,
+                max({cpu}) AS cpu_ratio,
+                (array_agg(p.id ORDER BY {cpu} DESC NULLS LAST))[1] AS busiest_node_id,
+                sum(l.connected_clients) AS connected_clients,
+                max(l.connections_used_ratio) AS connections_used_ratio,
+                (array_agg(p.id ORDER BY l.connections_used_ratio DESC NULLS LAST))[1] AS fullest_connections_node_id,
+                (array_agg(l.connected_clients ORDER BY l.connections_used_ratio DESC NULLS LAST))[1]
+                    AS fullest_connected_clients,
+                (array_agg(l.maxclients ORDER BY l.connections_used_ratio DESC NULLS LAST))[1] AS fullest_maxclients,
+                sum(l.commands_per_second) FILTER (WHERE l.is_primary) AS commands_per_second,
+                {hits} / NULLIF({hits} + {misses}, 0) AS hit_ratio,
+                sum(l.evicted_keys_per_second) AS evicted_keys_per_second,
+                sum(l.rejected_connections_per_second) AS rejected_connections_per_second,
+                max(l.replication_lag_bytes) AS replication_lag_bytes,
+                sum(l.keys) FILTER (WHERE l.is_primary) AS keys
+            FROM present p
+            LEFT JOIN node_latest l ON l.node_id = p.id
+                AND l.at >= p.reference - 2 * make_interval(secs => p.poll_interval_seconds)
+            GROUP BY p.cache_id
+        )
+        INSERT INTO cache_latest ({", ".join(CACHE_COLUMNS)})
+        SELECT {plain}, (date_part('epoch', reference) / 60)::int, {newest} FROM summary
+        ON CONFLICT (cache_id) DO UPDATE SET {updates}, {sparks}
+        WHERE cache_latest.at IS NULL OR cache_latest.at <= EXCLUDED.at
+    """
+
+
+REFRESH_NODES = _refresh_nodes_sql()
+REFRESH_CACHES = _refresh_caches_sql()
+READ_NODES = f"""
+    SELECT {", ".join(f"l.{name}" for name in NODE_COLUMNS)}, t.bytes_per_second, t.fit
+    FROM node_latest l JOIN fleet_node n ON n.id = l.node_id LEFT JOIN node_trend t ON t.node_id = l.node_id
+    WHERE n.left_at IS NULL
+"""
+
+
+def refresh_nodes(written: Sequence[tuple[int, datetime]]) -> None:
+    """Bring node_latest up to the samples just written, which `written` names by node and tick."""
+    # Several ticks of one node at once (after an outage) go in order: rates need the one before.
+    for at in sorted({at for _, at in written}):
+        ids = [node_id for node_id, tick in written if tick == at]
+        with connection.cursor() as cursor:
+            cursor.execute(REFRESH_NODES, [ids, [at] * len(ids), at, at])
+
+
+def refresh_caches(node_ids: Sequence[int], cache_ids: Iterable[int], tick: datetime | None) -> None:
+    """Make the summaries anew, as of `tick`, of the caches that these nodes belong to and of those named."""
+    wanted = sorted(set(cache_ids))
+    if not node_ids and not wanted:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(REFRESH_CACHES, [tick, list(node_ids), wanted])
+
+
+def nodes(cache_id: int | None = None) -> dict[int, NodeLatest]:
+    """Return the newest values by node id, of one cache or of the whole fleet."""
+    clause, arguments = ("", []) if cache_id is None else (" AND n.cache_id = %s", [cache_id])
+    with connection.cursor() as cursor:
+        cursor.execute(READ_NODES + clause, arguments)
+        return {row[0]: NodeLatest(row) for row in cursor.fetchall()}
+
+
+def caches(cache_ids: Sequence[int] | None = None) -> dict[int, CacheLatest]:
+    """Return the newest summaries by cache id, of all caches or of those named."""
+    clause = "" if cache_ids is None else " WHERE cache_id = ANY(%s)"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(CACHE_COLUMNS)} FROM cache_latest{clause}", [cache_ids] if clause else [])
+        return {row[0]: CacheLatest(*row) for row in cursor.fetchall()}
