@@ -203,11 +203,11 @@ def refresh_caches(node_ids: Sequence[int], cache_ids: Iterable[int], tick: date
         cursor.execute(REFRESH_CACHES, [tick, list(node_ids), wanted])
 
 
-def nodes(cache_id: int | None = None) -> dict[int, NodeLatest]:
-    """Return the newest values by node id, of one cache or of the whole fleet."""
-    clause, arguments = ("", []) if cache_id is None else (" AND n.cache_id = %s", [cache_id])
+def nodes(cache_ids: Sequence[int] | None = None) -> dict[int, NodeLatest]:
+    """Return the newest values by node id, of the nodes of all caches or of those named."""
+    clause = "" if cache_ids is None else " AND n.cache_id = ANY(%s)"
     with connection.cursor() as cursor:
-        cursor.execute(READ_NODES + clause, arguments)
+        cursor.execute(READ_NODES + clause, [list(cache_ids)] if cache_ids is not None else [])
         return {row[0]: NodeLatest(row) for row in cursor.fetchall()}
 
 
