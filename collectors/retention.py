@@ -1,0 +1,160 @@
+"""Scheduled care of samples: rollups, partitions, trends. Every function can be killed and run again."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from collectors import partitions
+from collectors.metrics.lookup import shown
+from collectors.metrics.slots import ROLLED
+from collectors.rates import RATE_GAP_SECONDS
+from collectors.series_sql import pairs
+
+WIDTH = {"5m": timedelta(minutes=5), "1h": timedelta(hours=1)}
+TABLE = {"5m": "rollup_5m", "1h": "rollup_1h"}
+# Samples of an interval may still be on their way for this long after its end.
+GRACE = timedelta(seconds=30)
+# One transaction covers this much at most, so that catching up after an outage holds no lock for long.
+CHUNK = {"5m": timedelta(minutes=30), "1h": timedelta(hours=6)}
+# Twelve readings in ten minutes at least: below that a slope is noise.
+TREND_WINDOW, TREND_SPAN_SECONDS, TREND_POINTS = timedelta(minutes=30), 600, 12
+
+
+def _roll_sql(tier: str) -> str:
+    numbers = ", ".join(f"({shown(name).sql})::float8 AS v{i}" for i, name in enumerate(ROLLED))
+    arrays = ", ".join(
+        f"ARRAY[{', '.join(expression.format(i) for i in range(len(ROLLED)))}]"
+        for expression in (
+            "avg(v{0})::real",
+            "min(v{0})::real",
+            "max(v{0})::real",
+            "(max(v{0}) FILTER (WHERE newest))::real",
+        )
+    )
+    source = pairs(numbers).replace("node_id = ANY(%s::int[]) AND ", "")
+    width = f"interval '{int(WIDTH[tier].total_seconds())} seconds'"
+    return f"""
+        INSERT INTO {TABLE[tier]} (at, node_id, samples, mean, minimum, maximum, last)
+        SELECT bucket, node_id, count(*), {arrays} FROM (
+            SELECT *, date_bin({width}, at, 'epoch') AS bucket,
+                   at = max(at) OVER (PARTITION BY node_id, date_bin({width}, at, 'epoch')) AS newest
+            FROM ({source}) AS pair WHERE at >= %s
+        ) AS placed GROUP BY bucket, node_id
+        ON CONFLICT (node_id, at) DO UPDATE SET samples = EXCLUDED.samples, mean = EXCLUDED.mean,
+            minimum = EXCLUDED.minimum, maximum = EXCLUDED.maximum, last = EXCLUDED.last
+    """
+
+
+ROLL = {tier: _roll_sql(tier) for tier in WIDTH}
+
+
+def roll_up(now: datetime | None = None) -> int:
+    """Bring both tiers up to now, mend intervals whose samples came late; return the intervals done."""
+    moment = now or datetime.now(UTC)
+    done = sum(_advance(tier, moment) for tier in ("5m", "1h")) + _mend_late()
+    refresh_trends(moment)
+    return done
+
+
+def _advance(tier: str, now: datetime) -> int:
+    done = 0
+    while True:
+        with transaction.atomic():
+            start = _claim_mark(tier, now)
+            end = min(_floor(now - GRACE, tier), start + CHUNK[tier]) if start else None
+            if start is None or end is None or end <= start:
+                return done
+            _roll(tier, start, end)
+            _move_mark(tier, end)
+        done += int((end - start) / WIDTH[tier])
+
+
+def _claim_mark(tier: str, now: datetime) -> datetime | None:
+    """Lock the tier's mark and return it; None where another worker holds it or nothing is stored yet."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO rollup_mark (tier, until) SELECT %s, date_bin(%s, min(at), 'epoch') FROM sample"
+            " HAVING min(at) IS NOT NULL ON CONFLICT DO NOTHING",
+            [tier, WIDTH[tier]],
+        )
+        cursor.execute("SELECT until FROM rollup_mark WHERE tier = %s FOR UPDATE SKIP LOCKED", [tier])
+        row = cursor.fetchone()
+    oldest = _floor(now - timedelta(days=settings.RETENTION_RAW_DAYS), tier)
+    return max(row[0], oldest) if row else None
+
+
+def _move_mark(tier: str, until: datetime) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE rollup_mark SET until = %s WHERE tier = %s", [until, tier])
+
+
+def _floor(at: datetime, tier: str) -> datetime:
+    seconds = int(WIDTH[tier].total_seconds())
+    return datetime.fromtimestamp(int(at.timestamp()) // seconds * seconds, UTC)
+
+
+def _roll(tier: str, start: datetime, end: datetime) -> None:
+    """Make the rollups of [start, end) from raw samples; existing ones are replaced."""
+    for at in _spans(start, end):
+        partitions.ensure_partition(TABLE[tier], at)
+    with connection.cursor() as cursor:
+        cursor.execute(ROLL[tier], [start - timedelta(seconds=RATE_GAP_SECONDS), end, start])
+
+
+def _spans(start: datetime, end: datetime) -> Iterator[datetime]:
+    at = start
+    while at < end:
+        yield at
+        at += timedelta(days=1)
+    yield end - timedelta(microseconds=1)
+
+
+def _mend_late() -> int:
+    """Make the intervals again that got samples after they were rolled up."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM rollup_late RETURNING at")
+            late = sorted(at for (at,) in cursor.fetchall())
+            cursor.execute("SELECT tier, until FROM rollup_mark")
+            marks = dict(cursor.fetchall())
+        for tier, width in WIDTH.items():
+            for start in sorted({_floor(at, tier) for at in late}):
+                if start < marks.get(tier, start):
+                    _roll(tier, start, start + width)
+    return len(late)
+
+
+def refresh_trends(now: datetime) -> None:
+    """Fit a line through each node's used_memory of the last half hour."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO node_trend (node_id, at, bytes_per_second, fit)"
+            " SELECT node_id, %s, regr_slope(used_memory, seconds), regr_r2(used_memory, seconds) FROM ("
+            "   SELECT node_id, used_memory, date_part('epoch', at - %s) AS seconds FROM sample"
+            "   WHERE at >= %s AND used_memory IS NOT NULL) AS recent"
+            " GROUP BY node_id HAVING max(seconds) - min(seconds) >= %s AND count(*) >= %s"
+            " ON CONFLICT (node_id) DO UPDATE SET at = EXCLUDED.at,"
+            " bytes_per_second = EXCLUDED.bytes_per_second, fit = EXCLUDED.fit",
+            [now, now, now - TREND_WINDOW, TREND_SPAN_SECONDS, TREND_POINTS],
+        )
+        cursor.execute("DELETE FROM node_trend WHERE at < %s", [now - TREND_WINDOW])
+
+
+def keep_partitions(now: datetime | None = None) -> list[str]:
+    """Make the partitions of the next two days, drop the expired ones; return the names dropped."""
+    moment = now or datetime.now(UTC)
+    for table in partitions.PARTITIONED:
+        for days in range(3):
+            partitions.ensure_partition(table, moment + timedelta(days=days))
+    _forget_gone()
+    return partitions.drop_expired(moment)
+
+
+def _forget_gone() -> None:
+    """Remove latest values of nodes and caches that were deleted; their samples go with the partitions."""
+    with connection.cursor() as cursor:
+        for table in ("node_latest", "node_trend"):
+            cursor.execute(f"DELETE FROM {table} WHERE node_id NOT IN (SELECT id FROM fleet_node)")
+        cursor.execute("DELETE FROM cache_latest WHERE cache_id NOT IN (SELECT id FROM fleet_cache)")

@@ -1,0 +1,204 @@
+"""Read samples as series for charts: per node, or a whole cache as sum, maximum, minimum and mean.
+
+A series comes from the coarsest tier that still gives enough points: raw samples up to three hours,
+five-minute rollups up to ten days, one-hour rollups beyond; its newest end, not yet rolled up, comes from
+the finer tiers. Points lie on a grid of `step` seconds from `start`; a point without a sample is None and
+stays a gap.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from collectors import series_sql
+from collectors.metrics.lookup import Shown, shown
+from collectors.series_sql import Row
+from fleet.models import Cache, Node
+
+RAW_SPAN = timedelta(hours=3)
+FIVE_MINUTE_SPAN = timedelta(days=10)
+TIER_SECONDS = {"raw": 1, "5m": 300, "1h": 3600, "detail": 300}
+DEFAULT_POINTS = 500
+# A ceiling for one answer: 200 nodes x 12 metrics of 500 points is already 1.2 million numbers.
+MAX_POINTS = 2_000
+STEPS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800)
+
+
+class RangeError(ValueError):
+    """A range or step that cannot be drawn; the text says what to change."""
+
+
+@dataclass(slots=True)
+class Line:
+    """One line of a series. By node: mean, minimum and maximum of each point. By cache: `mean` holds
+    the values of what `label` names (sum, max, min or mean over nodes)."""
+
+    label: str
+    mean: list[float | None]
+    minimum: list[float | None] = field(default_factory=list)
+    maximum: list[float | None] = field(default_factory=list)
+    node_id: int | None = None
+    shard: int | None = None
+    role: str = ""
+
+
+@dataclass(slots=True)
+class Series:
+    """A metric over time. `nodes` counts the nodes behind each point (by cache only)."""
+
+    metric: str
+    unit: str
+    tier: str
+    start: int
+    step: int
+    count: int
+    lines: list[Line]
+    nodes: list[int | None] = field(default_factory=list)
+
+    @property
+    def times(self) -> list[int]:
+        return list(range(self.start, self.start + self.count * self.step, self.step))
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The points of a series: `count` of them, `step` seconds apart, from `start` (epoch seconds)."""
+
+    start: int
+    step: int
+    count: int
+    tier: str
+
+    @property
+    def first(self) -> datetime:
+        return datetime.fromtimestamp(self.start, UTC)
+
+    @property
+    def end(self) -> datetime:
+        return datetime.fromtimestamp(self.start + self.step * self.count, UTC)
+
+
+def tier_of(start: datetime, end: datetime) -> str:
+    span = end - start
+    return "raw" if span <= RAW_SPAN else "5m" if span <= FIVE_MINUTE_SPAN else "1h"
+
+
+def grid_of(start: datetime, end: datetime, interval: int, step: int | None = None, detail: bool = False) -> Grid:
+    """Return the points to draw. `interval` is the poll interval: no step is finer than it.
+
+    Raise RangeError where the range is empty or the step asks for more than MAX_POINTS points.
+    """
+    seconds = (end - start).total_seconds()
+    if seconds <= 0:
+        raise RangeError("The range ends before it begins: make `to` later than `from`.")
+    tier = "detail" if detail else tier_of(start, end)
+    finest = max(interval if tier == "raw" else TIER_SECONDS[tier], step or 0)
+    # Whole multiples of the tier's own spacing, so that every point holds the same number of samples.
+    base = interval if tier == "raw" else TIER_SECONDS[tier]
+    wanted = max(finest, seconds / (MAX_POINTS if step else DEFAULT_POINTS))
+    if step and wanted > max(step, base):
+        raise RangeError(f"That is more than {MAX_POINTS:,} points: use a step of {seconds / MAX_POINTS:.0f} s or more.")
+    chosen = next((s for s in STEPS if s >= wanted and s % base == 0), -(-int(wanted) // base) * base)
+    first = int(start.timestamp()) // chosen * chosen
+    return Grid(first, chosen, max(1, -(-(int(end.timestamp()) - first) // chosen)), tier)
+
+
+def read(
+    cache: Cache,
+    names: Sequence[str],
+    start: datetime,
+    end: datetime,
+    step: int | None = None,
+    by: str = "cache",
+    limit: int | None = None,
+) -> list[Series]:
+    """Return one series a name, in one query a tier.
+
+    `by` is "cache" or "node". With `limit`, only the nodes with the highest maxima get a line and the
+    others one line "others" with their minimum and maximum. Raise RangeError as grid_of does, and
+    UnknownMetricError (collectors/metrics/lookup.py) for a name that is not in the catalogue.
+    """
+    metrics = [shown(name) for name in names]
+    nodes = list(Node.objects.filter(cache=cache).select_related("shard"))
+    found: list[Series] = []
+    for is_detail in (False, True):
+        group = [metric for metric in metrics if metric.is_detail == is_detail]
+        if group:
+            grid = grid_of(start, end, cache.poll_interval_seconds, step, detail=is_detail)
+            found += _read_group(nodes, group, grid, cache, by, limit)
+    return sorted(found, key=lambda series: names.index(series.metric))
+
+
+def _read_group(
+    nodes: list[Node], metrics: list[Shown], grid: Grid, cache: Cache, by: str, limit: int | None
+) -> list[Series]:
+    pieces = series_sql.pieces(grid.tier, grid.first, grid.end)
+    ids = [node.pk for node in nodes]
+    single = grid.step <= cache.poll_interval_seconds
+    if by == "node":
+        rows = [row for piece in pieces for row in series_sql.by_node(piece, ids, metrics, grid.start, grid.step, single)]
+        return [_node_series(metric, index, rows, nodes, grid, limit) for index, metric in enumerate(metrics)]
+    rows = [row for piece in pieces for row in series_sql.by_cache(piece, ids, metrics, grid.start, grid.step)]
+    return [_cache_series(metric, index, rows, grid) for index, metric in enumerate(metrics)]
+
+
+def _cache_series(metric: Shown, index: int, rows: Sequence[Row], grid: Grid) -> Series:
+    """Rows are (point, nodes, then sum, max, min, mean of each metric)."""
+    at = 2 + index * 4
+    labels = ("sum", "max", "min", "mean")
+    values: list[list[float | None]] = [[None] * grid.count for _ in labels]
+    counts: list[int | None] = [None] * grid.count
+    for row in rows:
+        point = row[0]
+        if 0 <= point < grid.count:
+            counts[point] = row[1]
+            for column, line in enumerate(values):
+                if row[at + column] is not None:
+                    line[point] = row[at + column]
+    lines = [
+        Line(label, line)
+        for label, line in zip(labels, values, strict=True)
+        if label != "sum" or metric.over_nodes != "max"
+    ]
+    return Series(metric.name, metric.unit, grid.tier, grid.start, grid.step, grid.count, lines, counts)
+
+
+def _node_series(
+    metric: Shown, index: int, rows: Sequence[Row], nodes: list[Node], grid: Grid, limit: int | None
+) -> Series:
+    """Rows are (node_id, point, then mean, min, max of each metric)."""
+    at = 2 + index * 3
+    lines = {node.pk: _empty_line(node, grid.count) for node in nodes}
+    drawn = set()
+    for row in rows:
+        node_id, point, mean = row[0], row[1], row[at]
+        if mean is not None and 0 <= point < grid.count:
+            line = lines[node_id]
+            line.mean[point], line.minimum[point], line.maximum[point] = mean, row[at + 1], row[at + 2]
+            drawn.add(node_id)
+    kept = [line for node_id, line in lines.items() if node_id in drawn]
+    kept = _fold(kept, limit) if limit and len(kept) > limit else kept
+    return Series(metric.name, metric.unit, grid.tier, grid.start, grid.step, grid.count, kept)
+
+
+def _empty_line(node: Node, count: int) -> Line:
+    shard = node.shard.number if node.shard else None
+    blank: list[float | None] = [None] * count
+    return Line(node.address, blank[:], blank[:], blank[:], node.pk, shard, node.role)
+
+
+def _fold(lines: list[Line], limit: int) -> list[Line]:
+    """Keep the `limit` lines that reach highest; make one band of the rest."""
+    ranked = sorted(lines, key=lambda line: max((v for v in line.maximum if v is not None), default=0), reverse=True)
+    rest = ranked[limit:]
+    lowest = [min((v for v in point if v is not None), default=None) for point in zip(*(r.minimum for r in rest), strict=True)]
+    highest = [max((v for v in point if v is not None), default=None) for point in zip(*(r.maximum for r in rest), strict=True)]
+    means = [_mean(point) for point in zip(*(r.mean for r in rest), strict=True)]
+    kept = {id(line) for line in ranked[:limit]}
+    return [line for line in lines if id(line) in kept] + [Line("others", means, lowest, highest)]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
+
