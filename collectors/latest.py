@@ -215,5 +215,17 @@ def caches(cache_ids: Sequence[int] | None = None) -> dict[int, CacheLatest]:
     """Return the newest summaries by cache id, of all caches or of those named."""
     clause = "" if cache_ids is None else " WHERE cache_id = ANY(%s)"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(CACHE_COLUMNS)} FROM cache_latest{clause}", [cache_ids] if clause else [])
+        cursor.execute(f"SELECT {', '.join(CACHE_COLUMNS)} FROM cache_latest{clause}", [list(cache_ids)] if cache_ids is not None else [])
         return {row[0]: CacheLatest(*row) for row in cursor.fetchall()}
+
+
+def cache_ids_with_uneasy_nodes(uptime_below: float, lag_above: float) -> set[int]:
+    """Return the caches with a node that restarted lately, is loading, lags or failed to save."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT n.cache_id FROM node_latest l JOIN fleet_node n ON n.id = l.node_id"
+            " WHERE n.left_at IS NULL AND (l.uptime_in_seconds < %s OR l.replication_lag_seconds > %s"
+            " OR l.loading OR NOT l.rdb_last_bgsave_ok)",
+            [uptime_below, lag_above],
+        )
+        return {row[0] for row in cursor.fetchall()}

@@ -1,0 +1,57 @@
+"""What needs attention, as sentences: one function a finding, each silent where it does not apply.
+
+A function is given one cache as it is known now and returns a Finding or None. It never fires on what is
+healthy by design: a full cache that evicts, a cache without replicas, a node without a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from collectors.latest import CacheLatest
+from dashboard.findings import load, memory, reach
+from dashboard.findings.finding import UNEVEN_FLOOR, Finding, State
+from dashboard.watched import Watched
+
+__all__ = ("FINDINGS", "Finding", "State", "deserves_a_look", "of")
+
+FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
+    reach.unreachable,
+    reach.slots_uncovered,
+    reach.loading,
+    load.connections_rejected,
+    memory.memory_full,
+    load.connections_full,
+    load.cpu_busy,
+    reach.replica_link_down,
+    memory.memory_uneven,
+    load.cpu_uneven,
+    load.connections_uneven,
+    reach.shard_without_replica,
+    reach.replica_lag,
+    reach.restarted,
+    reach.save_failed,
+    reach.stale,
+    memory.evictions,
+    memory.no_limit,
+)
+
+
+def of(watched: Watched) -> list[Finding]:
+    """Return what there is to say about one cache, worst first."""
+    found = [finding for check in FINDINGS if (finding := check(watched))]
+    return sorted(found, key=lambda finding: finding.rank)
+
+
+def deserves_a_look(latest: CacheLatest) -> bool:
+    """Whether the summary of a cache hints at a finding, so that its nodes must be read."""
+    return (
+        latest.answering < latest.nodes
+        or latest.cluster_state_ok is False
+        or (latest.slots_ok is not None and latest.slots_ok < reach.CLUSTER_SLOTS)
+        or latest.links_down > 0
+        or 0 < latest.replicas < latest.primaries
+        or (latest.memory_used_ratio or 0) >= memory.FORECAST_FLOOR
+        or (latest.cpu_ratio or 0) >= UNEVEN_FLOOR
+        or (latest.connections_used_ratio or 0) >= UNEVEN_FLOOR
+    )

@@ -1,0 +1,102 @@
+"""Findings about memory and its limit."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from dashboard.findings.finding import (
+    UNEVEN_FLOOR,
+    Finding,
+    State,
+    points_above_siblings,
+    ranked,
+    state_of,
+    subject,
+)
+from dashboard.templatetags.units import bytes_size, duration, percent, rate
+from dashboard.watched import Watched, WatchedNode
+
+FULL_WARNING, FULL_CRITICAL = 0.8, 0.95
+# A forecast is shown where the level is past this floor and the line fits the last hour.
+FORECAST_FLOOR, FORECAST_FIT, FORECAST_HOURS = 0.5, 0.7, 48
+
+
+def memory_full(watched: Watched) -> Finding | None:
+    """Memory near its limit, or on the way there. Does not apply to servers that evict or have no limit."""
+    ranking = ranked(watched.nodes, lambda node: node.value("memory_used_ratio"))
+    if not ranking or ranking[0][1].evicts:
+        return None
+    level, node = ranking[0]
+    full_in = seconds_until_full(level, node)
+    if level < FULL_WARNING and full_in is None:
+        return None
+    points = points_above_siblings(ranking)
+    sentence = memory_sentence(level, points, full_in) % {
+        "name": subject(watched, node),
+        "level": percent(level),
+        "points": round(points * 100) if points else 0,
+        "time": duration(full_in) if full_in else "",
+    }
+    return Finding(state_of(level, FULL_CRITICAL), sentence, _("memory %s") % percent(level), percent(level), "memory")
+
+
+def memory_sentence(level: float, points: float | None, full_in: float | None) -> str:
+    if points and full_in:
+        return _(
+            "%(name)s uses %(level)s of maxmemory, %(points)s points more than its siblings;"
+            " at this rate it is full in %(time)s"
+        )
+    if full_in:
+        return _("%(name)s uses %(level)s of maxmemory; at this rate it is full in %(time)s")
+    if points:
+        return _("%(name)s uses %(level)s of maxmemory, %(points)s points more than its siblings")
+    return _("%(name)s uses %(level)s of maxmemory")
+
+
+def seconds_until_full(level: float, node: WatchedNode) -> float | None:
+    """Return when memory is full at the rate of the last hour; None without a clear, near trend."""
+    growth, fit, used = (
+        node.value(name) for name in ("memory_growth_bytes_per_second", "memory_growth_fit", "used_memory")
+    )
+    if not growth or growth <= 0 or (fit or 0) < FORECAST_FIT or level < FORECAST_FLOOR or not used:
+        return None
+    seconds = (used / level - used) / growth
+    return seconds if 0 < seconds < FORECAST_HOURS * 3600 else None
+
+
+def memory_uneven(watched: Watched) -> Finding | None:
+    """One shard fuller than the others. Silent where memory_full says so already."""
+    ranking = ranked(watched.primaries(), lambda node: node.value("memory_used_ratio"))
+    points = points_above_siblings(ranking)
+    if not points or ranking[0][0] < UNEVEN_FLOOR or memory_full(watched):
+        return None
+    level, node = ranking[0]
+    sentence = _("%(name)s uses %(level)s of maxmemory, %(points)s points more than its siblings") % {
+        "name": subject(watched, node),
+        "level": percent(level),
+        "points": round(points * 100),
+    }
+    return Finding(State.WARNING, sentence, _("uneven memory"), percent(level), "memory")
+
+
+def evictions(watched: Watched) -> Finding | None:
+    """Keys dropped for lack of room; only worth a note, since such a cache was told to do so."""
+    evicted = watched.latest.evicted_keys_per_second if watched.latest else None
+    if not evicted:
+        return None
+    sentence = _("%(name)s drops %(rate)s keys to make room") % {"name": watched.cache.name, "rate": rate(evicted)}
+    return Finding(State.NOTICE, sentence, _("evicting"), rate(evicted), "keys")
+
+
+def no_limit(watched: Watched) -> Finding | None:
+    """No memory limit and nothing evicted: the server grows until the machine is full."""
+    bare = [
+        node for node in watched.primaries() if node.value("maxmemory") == 0 and node.value("memory_used_ratio") is None
+    ]
+    if not bare or watched.cache.plan_memory_bytes:
+        return None
+    used = max(node.value("used_memory") or 0 for node in bare)
+    sentence = _("%(name)s sets no maxmemory: it may grow until its machine is full") % {
+        "name": subject(watched, bare[0])
+    }
+    return Finding(State.NOTICE, sentence, _("no memory limit"), bytes_size(used), "memory")

@@ -1,0 +1,185 @@
+"""The fleet as rows: one cache each, with its health, filtered and sorted as the URL says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from collectors import latest
+from collectors.latest import CacheLatest
+from dashboard import findings
+from dashboard.findings import Finding, State
+from dashboard.findings.reach import LAG_SECONDS, RESTARTED_SECONDS
+from dashboard.watched import Watched, nodes_of
+from fleet.models import Cache
+
+HEALTH_WORDS = {
+    "unreachable": gettext_lazy("unreachable"),
+    "critical": gettext_lazy("critical"),
+    "warning": gettext_lazy("warning"),
+    "waiting": gettext_lazy("waiting for first sample"),
+    "ok": pgettext_lazy("health", "ok"),
+    "paused": gettext_lazy("paused"),
+}
+HEALTH_ORDER = {word: place for place, word in enumerate(HEALTH_WORDS)}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One cache on the fleet page."""
+
+    cache: Cache
+    latest: CacheLatest | None
+    findings: Sequence[Finding]
+
+    @cached_property
+    def trouble(self) -> Finding | None:
+        """The worst finding that makes the cache less than ok."""
+        return next((found for found in self.findings if found.state != State.NOTICE), None)
+
+    @cached_property
+    def health(self) -> str:
+        if self.cache.is_paused:
+            return "paused"
+        if self.trouble:
+            return str(self.trouble.state)
+        return "ok" if self.latest and self.latest.at else "waiting"
+
+    @property
+    def health_word(self) -> str:
+        return str(HEALTH_WORDS[self.health])
+
+    @property
+    def reason(self) -> str:
+        return self.trouble.reason if self.trouble and not self.cache.is_paused else ""
+
+    @property
+    def replication(self) -> tuple[str, str]:
+        """Return the state of replication in words, and whether it is a trouble."""
+        seen = self.latest
+        if seen is None or seen.at is None:
+            return "", ""
+        if seen.links_down:
+            return _("%s down") % seen.links_down, "critical"
+        if not seen.replicas:
+            return _("no replicas"), "none"
+        return _("in sync") if seen.replication_lag_bytes is not None else _("%s replicas") % seen.replicas, "ok"
+
+    @property
+    def labels(self) -> list[str]:
+        return [f"{key}={value}" for key, value in sorted(self.cache.labels.items())]
+
+    @cached_property
+    def searched(self) -> str:
+        return " ".join((self.cache.name, self.cache.address, self.cache.engine, *self.labels)).lower()
+
+
+def read(now: datetime) -> list[Row]:
+    """Return all caches. The number of queries does not depend on theirs, nor on their nodes'."""
+    caches, summaries = list(Cache.objects.all()), latest.caches()
+    uneasy = latest.cache_ids_with_uneasy_nodes(RESTARTED_SECONDS, LAG_SECONDS)
+    nodes = nodes_of([cache.pk for cache in caches if must_look(cache, summaries.get(cache.pk), uneasy)])
+    rows = []
+    for cache in caches:
+        watched = Watched(cache, now, summaries.get(cache.pk), nodes.get(cache.pk, ()))
+        rows.append(Row(cache, watched.latest, findings.of(watched)))
+    return rows
+
+
+def must_look(cache: Cache, summary: CacheLatest | None, uneasy: set[int]) -> bool:
+    if cache.is_paused:
+        return False
+    return summary is None or cache.pk in uneasy or findings.deserves_a_look(summary)
+
+
+def figure(name: str) -> Callable[[Row], Any]:
+    return lambda row: getattr(row.latest, name, None)
+
+
+SORTS: dict[str, Callable[[Row], Any]] = {
+    "health": lambda row: -HEALTH_ORDER[row.health],
+    "name": lambda row: row.cache.name,
+    "memory": figure("memory_used_ratio"),
+    "cpu": figure("cpu_ratio"),
+    "connections": figure("connections_used_ratio"),
+    "commands": figure("commands_per_second"),
+    "hits": figure("hit_ratio"),
+    "evictions": figure("evicted_keys_per_second"),
+    "replication": figure("replication_lag_bytes"),
+    "age": figure("at"),
+}
+# What one click on a heading should show first: the highest figure, but the first name.
+DESCENDING_FIRST = frozenset(SORTS) - {"name", "hits", "age"}
+DEFAULT_SORT = "-health"
+FINDINGS_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Query:
+    """What the URL asks of the fleet page. Unknown values fall back to the defaults."""
+
+    text: str = ""
+    label: str = ""
+    state: str = ""
+    sort: str = DEFAULT_SORT
+    view: str = "table"
+    all_findings: bool = False
+
+    @classmethod
+    def of(cls, given: QueryDict) -> Query:
+        sort = given.get("sort", DEFAULT_SORT)
+        return cls(
+            text=given.get("q", "").strip()[:100],
+            label=given.get("label", "")[:200],
+            state=given.get("state", "") if given.get("state", "") in {*HEALTH_WORDS, "attention"} else "",
+            sort=sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT,
+            view="tiles" if given.get("view") == "tiles" else "table",
+            all_findings=given.get("findings") == "all",
+        )
+
+    def url(self, **changes: object) -> str:
+        """Return the query string of this query with some parts changed; defaults are left out."""
+        merged = {
+            "q": self.text,
+            "label": self.label,
+            "state": self.state,
+            "sort": "" if self.sort == DEFAULT_SORT else self.sort,
+            "view": "" if self.view == "table" else self.view,
+            "findings": "all" if self.all_findings else "",
+            **changes,
+        }
+        return "?" + urlencode({name: value for name, value in merged.items() if value})
+
+    def sort_url(self, name: str) -> str:
+        first, other = (f"-{name}", name) if name in DESCENDING_FIRST else (name, f"-{name}")
+        return self.url(sort=other if self.sort == first else first)
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.text or self.label or self.state)
+
+    def matches(self, row: Row) -> bool:
+        """Whether the row fits the text and the label; the state is counted over those that do."""
+        words = self.text.lower().split()
+        return all(word in row.searched for word in words) and (not self.label or self.label in row.labels)
+
+    def fits_state(self, row: Row) -> bool:
+        if self.state == "attention":
+            return row.trouble is not None and row.health != "paused"
+        return not self.state or row.health == self.state
+
+    def sorted(self, rows: Sequence[Row]) -> list[Row]:
+        """Return the rows in order; those without a figure come last, equal ones by name."""
+        measure, backwards = SORTS[self.sort.removeprefix("-")], self.sort.startswith("-")
+        by_name = sorted(rows, key=lambda row: row.cache.name)
+        known = [row for row in by_name if measure(row) is not None]
+        unknown = [row for row in by_name if measure(row) is None]
+        return sorted(known, key=measure, reverse=backwards) + unknown

@@ -1,0 +1,120 @@
+"""What is known of caches and their nodes, put together for findings and pages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.utils.translation import gettext as _
+
+from collectors import latest
+from collectors.latest import CacheLatest, NodeLatest
+from collectors.models import NodeFact, NodeStatus
+from fleet.models import Cache, Node, Topology
+
+# A poll that is this many intervals overdue makes the figures old.
+STALE_INTERVALS = 4
+FACTS = ("maxmemory_policy", "redis_version", "valkey_version")
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedNode:
+    """One node with the newest that is known of it; `latest` is None before its first sample."""
+
+    node: Node
+    latest: NodeLatest | None = None
+    status: NodeStatus | None = None
+    facts: dict[str, str] = field(default_factory=dict)
+    in_many_shards: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return what a sentence calls the node: its shard where there are several, and its address."""
+        if self.in_many_shards and self.node.shard:
+            role = self.node.get_role_display()
+            return _("shard %(number)s %(role)s") % {"number": self.node.shard.number, "role": role}
+        return self.node.address
+
+    @property
+    def is_primary(self) -> bool:
+        return self.node.role == Node.Role.PRIMARY
+
+    @property
+    def is_failing(self) -> bool:
+        return self.status is not None and self.status.failing_since is not None
+
+    @property
+    def evicts(self) -> bool:
+        """Whether the server drops keys when memory is full, so that a full memory is by design."""
+        return self.facts.get("maxmemory_policy", "noeviction") != "noeviction"
+
+    @property
+    def version(self) -> str:
+        if valkey := self.facts.get("valkey_version"):
+            return f"Valkey {valkey}"
+        return f"Redis {version}" if (version := self.facts.get("redis_version")) else ""
+
+    def value(self, name: str) -> float | None:
+        """Return a figure of the newest sample, None where it is not reported or the node is silent."""
+        if self.latest is None or self.is_failing:
+            return None
+        number: float | None = getattr(self.latest, name)
+        return number
+
+    @property
+    def cpu_ratio(self) -> float | None:
+        main_thread = self.value("main_thread_cpu_ratio")
+        return self.value("cpu_ratio") if main_thread is None else main_thread
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """One cache at one moment. `nodes` is empty where nobody had a reason to read them."""
+
+    cache: Cache
+    now: datetime
+    latest: CacheLatest | None = None
+    nodes: Sequence[WatchedNode] = ()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether samples stopped coming; a new cache has one round of grace."""
+        if self.latest is None or self.latest.at is None or self.cache.is_paused:
+            return False
+        return self.now - self.latest.at > timedelta(seconds=STALE_INTERVALS * self.cache.poll_interval_seconds)
+
+    @property
+    def is_clustered(self) -> bool:
+        return self.cache.topology == Topology.CLUSTER
+
+    def primaries(self) -> list[WatchedNode]:
+        return [node for node in self.nodes if node.is_primary]
+
+
+def nodes_of(cache_ids: Sequence[int]) -> dict[int, list[WatchedNode]]:
+    """Return the present nodes of these caches, in three queries whatever their number."""
+    rows = Node.objects.present().filter(cache_id__in=cache_ids).select_related("shard", "status")
+    newest = latest.nodes(cache_ids)
+    facts = facts_of(cache_ids)
+    by_cache: dict[int, list[Node]] = defaultdict(list)
+    for node in rows.order_by("cache_id", "shard__number", "role", "host", "port"):
+        by_cache[node.cache_id].append(node)
+    return {cache_id: list(watched_nodes(members, newest, facts)) for cache_id, members in by_cache.items()}
+
+
+def watched_nodes(
+    members: list[Node], newest: dict[int, NodeLatest], facts: dict[int, dict[str, str]]
+) -> Iterable[WatchedNode]:
+    many = len({node.shard_id for node in members}) > 1
+    for node in members:
+        yield WatchedNode(node, newest.get(node.pk), getattr(node, "status", None), facts.get(node.pk, {}), many)
+
+
+def facts_of(cache_ids: Sequence[int]) -> dict[int, dict[str, str]]:
+    found: dict[int, dict[str, str]] = defaultdict(dict)
+    rows = NodeFact.objects.filter(node__cache_id__in=cache_ids, name__in=FACTS, until=None)
+    for node_id, name, value in rows.values_list("node_id", "name", "value"):
+        found[node_id][name] = value
+    return found
