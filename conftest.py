@@ -1,0 +1,116 @@
+"""Servers for all tests: a database and a broker for the run, caches to watch for each test that asks."""
+
+import base64
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from config import env
+from launcher import valkey
+from launcher.testservers import TestServers
+from launcher.valkey import Valkey
+
+SERVERS = pytest.StashKey[TestServers]()
+PATIENCE_SECONDS = 20.0
+
+ValkeyFactory = Callable[..., Valkey]
+ClusterFactory = Callable[..., list[Valkey]]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Workers of xdist inherit the address from the process that started them.
+    if "DATABASE_URL" not in os.environ:
+        config.stash[SERVERS] = servers = TestServers.start()
+        os.environ.update(servers.environment())
+    os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(48))
+    os.environ.setdefault("SHARDWATCH_ENCRYPTION_KEYS", base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+    settings.SECRET_KEY = os.environ["SECRET_KEY"]
+    settings.ENCRYPTION_KEYS = env.words("SHARDWATCH_ENCRYPTION_KEYS")
+    settings.CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", settings.CELERY_BROKER_URL)
+    settings.DATABASES["default"].update(env.database("DATABASE_URL", ""))
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # Pages are tested before their files are collected; the e2e tests collect them.
+    settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if servers := config.stash.get(SERVERS, None):
+        servers.stop()
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A throw-away folder with a name short enough for Unix sockets."""
+    path = Path(tempfile.mkdtemp(prefix="sw-", dir="/tmp"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def valkey_server(tmp_path: Path) -> Iterator[ValkeyFactory]:
+    """Start real servers: `valkey_server("--requirepass", "x", port=None)` returns a launcher.valkey.Valkey."""
+    started: list[Valkey] = []
+
+    def start(*options: str, port: int | None = None) -> Valkey:
+        started.append(valkey.start_valkey(tmp_path / f"valkey-{len(started)}", *options, port=port))
+        return started[-1]
+
+    yield start
+    valkey.stop_all(started)
+
+
+@pytest.fixture
+def redis_server(tmp_path: Path) -> Iterator[ValkeyFactory]:
+    """Start Debian's redis-server, which has TLS and jemalloc; options as for valkey_server."""
+    program = Path(needed_program("redis-server"))
+    started: list[Valkey] = []
+
+    def start(*options: str, port: int | None = None) -> Valkey:
+        started.append(valkey.start_valkey(tmp_path / f"redis-{len(started)}", *options, port=port, program=program))
+        return started[-1]
+
+    yield start
+    valkey.stop_all(started)
+
+
+@pytest.fixture(scope="session")
+def valkey_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Valkey]]:
+    """Three primaries, then their three replicas, for all tests of a run: leave it as you found it."""
+    nodes = valkey.start_cluster(tmp_path_factory.mktemp("cluster"))
+    yield nodes
+    valkey.stop_all(nodes)
+
+
+@pytest.fixture
+def own_valkey_cluster(tmp_path: Path) -> Iterator[ClusterFactory]:
+    """Start clusters that a test may break: `own_valkey_cluster("--option", "x", shards=3, replicas=1)`."""
+    started: list[Valkey] = []
+
+    def start(*options: str, shards: int = 3, replicas: int = 1) -> list[Valkey]:
+        nodes = valkey.start_cluster(tmp_path / f"cluster-{len(started)}", *options, shards=shards, replicas=replicas)
+        started.extend(nodes)
+        return nodes
+
+    yield start
+    valkey.stop_all(started)
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    return needed_program("chromium")
+
+
+def needed_program(name: str) -> str:
+    """Return its path; fail the test where it is missing, skip it where the run was told to do without."""
+    if name in os.environ.get("SHARDWATCH_TEST_WITHOUT", "").split(","):
+        pytest.skip(f"told to do without {name}")
+    path = shutil.which(name)
+    if path is None:
+        pytest.fail(f"{name} is not installed; bin/test installs it as root, bin/test --without {name} does without")
+    return path
