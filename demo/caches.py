@@ -3,8 +3,9 @@
 from django.db import transaction
 from django.db.models import F
 
-from demo.layout import GAME, HOST, SESSIONS, Member
+from demo.layout import GAME, SESSIONS, Member
 from fleet.models import Cache
+from launcher.valkey import HOST
 
 LABELS = {
     GAME: {"env": "demo", "team": "game", "service": "backend"},

@@ -7,11 +7,15 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from demo import caches, cluster, orders
-from demo.layout import GAME, HOST, DemoError, Home, Member, free_base_port, members, taken_ports, write_json
-from demo.nodes import Node, end_leftovers, stop_all
+import redis
 
-START_SECONDS = 10.0
+from demo import caches, orders
+from demo.layout import GAME, DemoError, Home, free_base_port, members, taken_ports, write_json
+from demo.nodes import Node, client, end_leftovers, stop_all
+from launcher.trouble import LauncherError
+from launcher.valkey import HOST, SLOTS, form_cluster
+from launcher.waiting import until
+
 WHOLE_SECONDS = 20.0
 TEND_SECONDS = 0.2
 
@@ -19,58 +23,61 @@ Say = Callable[[str], None]
 
 
 class Fleet:
-    """All servers of one directory."""
+    """All servers of one directory. It is formed once the cluster has been made of them."""
 
     def __init__(self, home: Home, base_port: int, is_formed: bool = False) -> None:
         self.home = home
         self.base_port = base_port
+        self.is_formed = is_formed
         self.members = members(base_port)
         ports = {member.name: member.port for member in self.members}
         self.nodes = [Node(member, home, ports.get(member.primary)) for member in self.members]
-        self.is_formed = is_formed
-
-    @property
-    def cluster(self) -> list[Member]:
-        return [member for member in self.members if member.cache == GAME]
 
     def start(self) -> None:
         """Start all servers and wait until both caches are whole. Raise DemoError where they do not come up."""
-        held = orders.read(self.home).held_node
         self.record()
         if not self.is_formed:
             shutil.rmtree(self.home.path / "nodes", ignore_errors=True)
+        held = orders.read(self.home).held_node if self.is_formed else None
         for node in self.nodes:
-            if not (self.is_formed and node.member.name == held):
+            if node.member.name != held:
                 node.start()
-        self.record()
-        for node in self.nodes:
-            if node.process and not cluster.until(lambda m=node.member: cluster.answers(m), START_SECONDS):  # type: ignore[misc]
-                raise DemoError(f"{node.member.name} does not answer on port {node.member.port}: {node.complaint()}")
         if not self.is_formed:
-            cluster.form(self.cluster)
-        if not cluster.until(self.is_whole, WHOLE_SECONDS):
+            form_cluster([node.server for node in self.nodes if node.member.cache == GAME])
+        if not until(self.is_whole, WHOLE_SECONDS):
             raise DemoError(
-                f"The demo cluster did not become whole in {WHOLE_SECONDS:.0f} s. Stop the fleet, delete "
-                f"{self.home.path} and start again."
+                f"The demo fleet did not become whole in {WHOLE_SECONDS:.0f} s. "
+                f"Delete {self.home.path} and start again."
             )
         self.is_formed = True
         self.record()
 
     def is_whole(self) -> bool:
-        up = [node.member for node in self.nodes if node.pid]
-        game = [member for member in up if member.cache == GAME]
-        return all(cluster.is_whole(member, len(self.cluster)) for member in game) and all(map(cluster.follows, up))
+        """Tell whether every server that runs serves: all slots, and each replica follows its primary."""
+        try:
+            return all(serves(node) for node in self.nodes if node.pid)
+        except redis.RedisError:
+            return False
 
     def tend(self, say: Say) -> None:
         """Restart what died, kill what is held down; once."""
         held, now = orders.read(self.home).held_node, time.monotonic()
-        changed = [node for node in self.nodes if node.tend(node.member.name == held, now)]
-        for node in changed:
-            say(f"{node.member.name} on port {node.member.port} was {'started again' if node.pid else 'killed'}")
-        if changed:
+        news = [said for node in self.nodes if (said := node.tend(node.member.name == held, now))]
+        for sentence in news:
+            say(sentence)
+        if news:
             self.record()
 
     def record(self) -> None:
+        nodes = {
+            node.member.name: {
+                "cache": node.member.cache,
+                "address": f"redis://{HOST}:{node.member.port}",
+                "port": node.member.port,
+                "pid": node.pid,
+            }
+            for node in self.nodes
+        }
         write_json(
             self.home.fleet_file,
             {
@@ -78,18 +85,20 @@ class Fleet:
                 "base_port": self.base_port,
                 "formed": self.is_formed,
                 "written_at": datetime.now(UTC).isoformat(timespec="seconds"),
-                "nodes": {
-                    node.member.name: {
-                        "cache": node.member.cache,
-                        "host": HOST,
-                        "port": node.member.port,
-                        "address": f"redis://{HOST}:{node.member.port}",
-                        "pid": node.pid,
-                    }
-                    for node in self.nodes
-                },
+                "nodes": nodes,
             },
         )
+
+
+def serves(node: Node) -> bool:
+    with client(node.member.port) as server:
+        replication: dict[str, str] = server.info("replication")
+        if replication["role"] == "slave" and replication["master_link_status"] != "up":
+            return False
+        if node.member.cache != GAME:
+            return True
+        told: dict[str, str] = server.execute_command("CLUSTER INFO")
+        return told["cluster_state"] == "ok" and int(told["cluster_slots_ok"]) == SLOTS
 
 
 def prepared(home: Home) -> Fleet:
@@ -99,15 +108,14 @@ def prepared(home: Home) -> Fleet:
         return Fleet(home, free_base_port())
     fleet = Fleet(home, past["base_port"], past["formed"])
     end_leftovers(fleet.nodes)
-    if taken := taken_ports(fleet.members):
-        if not fleet.is_formed or not caches.are_registered():
-            return Fleet(home, free_base_port())
-        ports = ", ".join(map(str, taken))
-        raise DemoError(
-            f"The demo fleet needs port {ports} again, but another program uses it. Stop that program; or delete "
-            f"{home.path}, and the demo fleet takes other ports and its caches follow."
-        )
-    return fleet
+    if not (taken := taken_ports(fleet.members)):
+        return fleet
+    if not fleet.is_formed or not caches.are_registered():
+        return Fleet(home, free_base_port())
+    raise DemoError(
+        f"The demo fleet needs port {', '.join(map(str, taken))} again, but another program uses it. Stop that "
+        f"program; or delete {home.path}: the demo fleet then takes other ports and its caches follow."
+    )
 
 
 def run(home: Home, ending: threading.Event, say: Say) -> None:
@@ -121,11 +129,15 @@ def run(home: Home, ending: threading.Event, say: Say) -> None:
             for name in caches.register(fleet.members):
                 say(f"added {name} to the watched caches")
             home.ready_file.write_text("ready\n", encoding="ascii")
-            say(f"ready after {time.monotonic() - started:.1f} s on ports {fleet.base_port} to {fleet.base_port + 7}")
+            last_port = fleet.members[-1].port
+            say(f"ready after {time.monotonic() - started:.1f} s on ports {fleet.base_port} to {last_port}")
             if active := orders.read(home).names():
                 say(f"trouble is still ordered: {', '.join(active)}; end it with: manage.py demo_trouble stop")
             while not ending.wait(TEND_SECONDS):
                 fleet.tend(say)
+        except LauncherError as error:
+            raise DemoError(str(error)) from error
         finally:
             home.ready_file.unlink(missing_ok=True)
             stop_all(fleet.nodes)
+            fleet.record()

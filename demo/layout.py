@@ -4,14 +4,14 @@ import fcntl
 import json
 import os
 import random
-import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-HOST = "127.0.0.1"
+from launcher.valkey import BUS_OFFSET, is_free
+
 GAME = "game-cache"
 SESSIONS = "session-store"
 # Name, cache and primary of every server; the port is the base port plus the place in this list.
@@ -25,7 +25,6 @@ ROSTER = (
     ("session-1", SESSIONS, ""),
     ("session-2", SESSIONS, "session-1"),
 )
-BUS_OFFSET = 10_000
 # A bus port from 32768 on is an ephemeral port on Linux, so that binding it would fail at random.
 PORTS = range(17_000, 22_750, 10)
 
@@ -118,16 +117,6 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(json.dumps(content, indent=1), encoding="utf-8")
     draft.replace(path)
-
-
-def is_free(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
 
 
 def taken_ports(fleet: list[Member]) -> list[int]:
