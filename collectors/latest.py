@@ -215,7 +215,10 @@ def caches(cache_ids: Sequence[int] | None = None) -> dict[int, CacheLatest]:
     """Return the newest summaries by cache id, of all caches or of those named."""
     clause = "" if cache_ids is None else " WHERE cache_id = ANY(%s)"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(CACHE_COLUMNS)} FROM cache_latest{clause}", [list(cache_ids)] if cache_ids is not None else [])
+        cursor.execute(
+            f"SELECT {', '.join(CACHE_COLUMNS)} FROM cache_latest{clause}",
+            [list(cache_ids)] if cache_ids is not None else [],
+        )
         return {row[0]: CacheLatest(*row) for row in cursor.fetchall()}
 
 

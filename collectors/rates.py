@@ -22,7 +22,9 @@ def rate(column: str) -> str:
     the old one meanwhile.
     """
     scale = BY_NAME[column].scale
-    grown = f"CASE WHEN {column} < prev_{column} OR uptime_in_seconds < dt THEN {column} ELSE {column} - prev_{column} END"
+    grown = (
+        f"CASE WHEN {column} < prev_{column} OR uptime_in_seconds < dt THEN {column} ELSE {column} - prev_{column} END"
+    )
     return f"CASE WHEN prev_{column} IS NOT NULL THEN ({grown})::float8{f' * {scale!r}' if scale != 1 else ''} / dt END"
 
 
@@ -124,7 +126,12 @@ DERIVED: tuple[Derived, ...] = (
         "max",
     ),
     Derived(
-        "keys_without_ttl", "keys", _("Keys that never expire."), "(keys - expires)::float8", ("keys", "expires"), "primaries"
+        "keys_without_ttl",
+        "keys",
+        _("Keys that never expire."),
+        "(keys - expires)::float8",
+        ("keys", "expires"),
+        "primaries",
     ),
 )
 DERIVED_BY_NAME = {derived.name: derived for derived in DERIVED}

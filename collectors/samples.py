@@ -63,11 +63,9 @@ def write(readings: Sequence[NodeReading], cache_ids: Iterable[int] = (), tick: 
     """
     now = datetime.now(UTC)
     oldest = now - timedelta(days=settings.RETENTION_RAW_DAYS)
-    kept = sorted(
-        (r for r in readings if oldest < r.at < now + FUTURE_LIMIT),
-        # One order everywhere, so that two writers never wait for each other in a circle.
-        key=lambda reading: (reading.node_id, reading.tick),
-    )
+    # One order everywhere, so that two writers never wait for each other in a circle.
+    given = {(reading.node_id, reading.tick): reading for reading in reversed(readings)}
+    kept = [reading for _, reading in sorted(given.items()) if oldest < reading.at < now + FUTURE_LIMIT]
     with transaction.atomic():
         stored = _insert(kept)
         latest.refresh_nodes([(reading.node_id, reading.at) for reading in kept])
@@ -92,7 +90,7 @@ def _insert(readings: Sequence[NodeReading]) -> int:
         return _insert(readings)
     except UniqueViolation:
         known = _existing(readings)
-        return _insert([r for r in _without_repeats(readings) if (r.node_id, r.at) not in known])
+        return _insert([reading for reading in readings if (reading.node_id, reading.at) not in known])
     return len(readings)
 
 
@@ -111,10 +109,6 @@ def _existing(readings: Sequence[NodeReading]) -> set[tuple[int, datetime]]:
             [[r.node_id for r in readings], [r.at for r in readings]],
         )
         return set(cursor.fetchall())
-
-
-def _without_repeats(readings: Sequence[NodeReading]) -> list[NodeReading]:
-    return list({(reading.node_id, reading.tick): reading for reading in readings}.values())
 
 
 def _note_late(readings: Sequence[NodeReading]) -> None:
@@ -137,9 +131,7 @@ def _insert_details(readings: Sequence[NodeReading]) -> None:
         ensure_partition("detail", at)
     rows = [(reading.node_id, reading.at, _detail_array(reading.detail or {})) for reading in readings]
     with raw_cursor() as cursor:
-        cursor.executemany(
-            "INSERT INTO detail (node_id, at, numbers) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING", rows
-        )
+        cursor.executemany("INSERT INTO detail (node_id, at, numbers) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING", rows)
 
 
 def _detail_array(numbers: dict[str, float]) -> list[float | None]:

@@ -97,7 +97,9 @@ def grid_of(start: datetime, end: datetime, interval: int, step: int | None = No
     base = interval if tier == "raw" else TIER_SECONDS[tier]
     wanted = max(finest, seconds / (MAX_POINTS if step else DEFAULT_POINTS))
     if step and wanted > max(step, base):
-        raise RangeError(f"That is more than {MAX_POINTS:,} points: use a step of {seconds / MAX_POINTS:.0f} s or more.")
+        raise RangeError(
+            f"That is more than {MAX_POINTS:,} points: use a step of {seconds / MAX_POINTS:.0f} s or more."
+        )
     chosen = next((s for s in STEPS if s >= wanted and s % base == 0), -(-int(wanted) // base) * base)
     first = int(start.timestamp()) // chosen * chosen
     return Grid(first, chosen, max(1, -(-(int(end.timestamp()) - first) // chosen)), tier)
@@ -136,7 +138,9 @@ def _read_group(
     ids = [node.pk for node in nodes]
     single = grid.step <= cache.poll_interval_seconds
     if by == "node":
-        rows = [row for piece in pieces for row in series_sql.by_node(piece, ids, metrics, grid.start, grid.step, single)]
+        rows = [
+            row for piece in pieces for row in series_sql.by_node(piece, ids, metrics, grid.start, grid.step, single)
+        ]
         return [_node_series(metric, index, rows, nodes, grid, limit) for index, metric in enumerate(metrics)]
     rows = [row for piece in pieces for row in series_sql.by_cache(piece, ids, metrics, grid.start, grid.step)]
     return [_cache_series(metric, index, rows, grid) for index, metric in enumerate(metrics)]
@@ -191,8 +195,12 @@ def _fold(lines: list[Line], limit: int) -> list[Line]:
     """Keep the `limit` lines that reach highest; make one band of the rest."""
     ranked = sorted(lines, key=lambda line: max((v for v in line.maximum if v is not None), default=0), reverse=True)
     rest = ranked[limit:]
-    lowest = [min((v for v in point if v is not None), default=None) for point in zip(*(r.minimum for r in rest), strict=True)]
-    highest = [max((v for v in point if v is not None), default=None) for point in zip(*(r.maximum for r in rest), strict=True)]
+    lowest = [
+        min((v for v in point if v is not None), default=None) for point in zip(*(r.minimum for r in rest), strict=True)
+    ]
+    highest = [
+        max((v for v in point if v is not None), default=None) for point in zip(*(r.maximum for r in rest), strict=True)
+    ]
     means = [_mean(point) for point in zip(*(r.mean for r in rest), strict=True)]
     kept = {id(line) for line in ranked[:limit]}
     return [line for line in lines if id(line) in kept] + [Line("others", means, lowest, highest)]
@@ -201,4 +209,3 @@ def _fold(lines: list[Line], limit: int) -> list[Line]:
 def _mean(values: Sequence[float | None]) -> float | None:
     present = [value for value in values if value is not None]
     return sum(present) / len(present) if present else None
-

@@ -90,8 +90,8 @@ def _point(start: int, step: int) -> str:
 
 def _fetch(sql: str, arguments: Sequence[object]) -> list[Row]:
     with raw_cursor() as cursor:
-        # Binary results spare parsing every number from text; prepared, since charts ask the same again.
-        cursor.execute(sql, arguments, binary=True, prepare=False)  # type: ignore[call-overload]
+        # Binary results spare parsing every number from text.
+        cursor.execute(sql, arguments, binary=True, prepare=False)
         return cursor.fetchall()
 
 
@@ -103,7 +103,9 @@ def by_node(piece: Piece, ids: list[int], metrics: Sequence[Shown], start: int, 
     source, arguments = _source(piece, ids, metrics)
     if single and piece.tier == "raw":
         columns = ", ".join(f"v{i}, v{i}, v{i}" for i in range(len(metrics)))
-        return _fetch(f"SELECT node_id, {_point(start, step)}, {columns} FROM ({source}) AS v WHERE at >= %s", arguments)
+        return _fetch(
+            f"SELECT node_id, {_point(start, step)}, {columns} FROM ({source}) AS v WHERE at >= %s", arguments
+        )
     columns = ", ".join(_node_aggregate(piece.tier, i) for i in range(len(metrics)))
     sql = f"SELECT node_id, {_point(start, step)}, {columns} FROM ({source}) AS v WHERE at >= %s GROUP BY 1, 2"
     return _fetch(sql, arguments)
@@ -182,4 +184,3 @@ def _detail_value(metric: Shown) -> str:
     before = f"lag({now}) OVER w"
     seconds = "NULLIF(date_part('epoch', at - lag(at) OVER w), 0)"
     return f"CASE WHEN {now} < {before} THEN {now} ELSE {now} - {before} END * {metric.scale!r} / {seconds}"
-

@@ -36,7 +36,13 @@ class Shown:
 
 
 # Amounts that belong to connections and traffic of each process; data is counted on primaries only.
-ADD_UP_EVERYWHERE = {"connected_clients", "blocked_clients", "tracking_clients", "pubsub_clients", "cluster_connections"}
+ADD_UP_EVERYWHERE = {
+    "connected_clients",
+    "blocked_clients",
+    "tracking_clients",
+    "pubsub_clients",
+    "cluster_connections",
+}
 ADDING_UNITS = {"bytes", "keys", "connections", "commands/s", "changes", "replicas"}
 NEVER_ADDED = {"maxclients", "replication_lag_bytes", "master_repl_offset", "client_recent_max_output_buffer"}
 
@@ -66,7 +72,16 @@ def _of_detail(metric: Metric, position: int) -> Shown:
     slot, counted = position + 1, metric.kind is Kind.COUNTER
     meaning = str(metric.meaning)
     return Shown(
-        metric.name, metric.series_unit, meaning, "", slot, _over_nodes(metric), (metric.name,), True, counted, metric.scale
+        metric.name,
+        metric.series_unit,
+        meaning,
+        "",
+        slot,
+        _over_nodes(metric),
+        (metric.name,),
+        True,
+        counted,
+        metric.scale,
     )
 
 
@@ -89,4 +104,6 @@ def shown(name: str) -> Shown:
         position = DETAIL_POSITION[name]
         return _of_detail(DETAIL[position], position)
     near = ", ".join(difflib.get_close_matches(name, NAMES, n=3)) or "used_memory"
-    raise UnknownMetricError(_("There is no metric %(name)s. Did you mean %(near)s?") % {"name": name[:64], "near": near})
+    raise UnknownMetricError(
+        _("There is no metric %(name)s. Did you mean %(near)s?") % {"name": name[:64], "near": near}
+    )

@@ -1,0 +1,129 @@
+"""Rollups and partitions over time."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from pytest_django import Settings
+
+from collectors import latest, partitions, retention, samples
+from collectors.metrics.slots import ROLLED, SLOT
+from collectors.tests.cast import NOON, cache_with_nodes, noon, reading
+from fleet.models import Node
+
+pytestmark = pytest.mark.django_db
+
+
+def rollups(table: str, name: str) -> list[tuple[datetime, int, float, float, float, float]]:
+    slot = SLOT[name]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT at, samples, mean[{slot}], minimum[{slot}], maximum[{slot}], last[{slot}] FROM {table} ORDER BY at"
+        )
+        return list(cursor.fetchall())
+
+
+def test_it_keeps_mean_min_max_last_and_count() -> None:
+    cache_with_nodes()
+    node = Node.objects.get()
+    samples.write([reading(node, s, keys=k) for s, k in ((0, 10), (15, 40), (30, 10))])
+
+    retention.roll_up(noon(400))
+
+    assert rollups("rollup_5m", "keys") == [(noon(), 3, 20, 10, 40, 10)]
+
+
+def test_it_rolls_the_rate_over_the_border_of_two_intervals() -> None:
+    cache_with_nodes()
+    node = Node.objects.get()
+    samples.write([reading(node, s, total_commands_processed=s * 10) for s in (285, 300)])
+
+    retention.roll_up(noon(700))
+
+    assert [row[2] for row in rollups("rollup_5m", "commands_per_second")] == [None, pytest.approx(10)]
+
+
+def test_it_waits_until_an_interval_is_over() -> None:
+    cache_with_nodes()
+    samples.write([reading(Node.objects.get(), 0, keys=1)])
+
+    retention.roll_up(noon(301))
+
+    assert rollups("rollup_5m", "keys") == []
+
+
+def test_it_makes_an_interval_again_when_a_sample_comes_late() -> None:
+    cache_with_nodes()
+    node = Node.objects.get()
+    samples.write([reading(node, 0, keys=10)])
+    retention.roll_up(noon(4_000))
+
+    samples.write([reading(node, 15, keys=30)])
+    retention.roll_up(noon(4_100))
+
+    assert rollups("rollup_5m", "keys") == [(noon(), 2, 20, 10, 30, 30)]
+    assert rollups("rollup_1h", "keys") == [(noon(), 2, 20, 10, 30, 30)]
+
+
+def test_it_catches_up_after_an_outage_and_is_idempotent() -> None:
+    cache_with_nodes()
+    node = Node.objects.get()
+    samples.write([reading(node, s, keys=1) for s in range(0, 7_200, 300)])
+
+    first = retention.roll_up(noon(7_300))
+    again = retention.roll_up(noon(7_300))
+
+    assert (first, again) == (24 + 2, 0)
+    assert len(rollups("rollup_5m", "keys")) == 24
+
+
+def test_it_gives_a_trend_after_ten_minutes() -> None:
+    cache_with_nodes()
+    node = Node.objects.get()
+    samples.write([reading(node, s, used_memory=1_000 + 2 * s) for s in range(0, 901, 15)])
+
+    retention.refresh_trends(noon(901))
+
+    newest = latest.nodes()[node.pk]
+    assert (newest.memory_growth_bytes_per_second, newest.memory_growth_fit) == pytest.approx((2, 1))
+
+
+def test_it_gives_no_trend_from_little_history() -> None:
+    cache_with_nodes()
+    node = Node.objects.get()
+    samples.write([reading(node, s, used_memory=s) for s in range(0, 300, 15)])
+
+    retention.refresh_trends(noon(300))
+
+    assert latest.nodes()[node.pk].memory_growth_bytes_per_second is None
+
+
+def test_it_drops_partitions_and_keeps_those_ahead(settings: Settings) -> None:
+    settings.RETENTION_RAW_DAYS = 3
+    now = datetime.fromtimestamp(NOON, UTC)
+    partitions.ensure_partition("sample", now - timedelta(days=5))
+
+    dropped = retention.keep_partitions(now)
+
+    assert dropped == [f"sample_p{now - timedelta(days=5):%Y%m%d}"]
+    assert [start for _, start in partitions.existing("sample")] == [
+        noon(-43_200) + timedelta(days=days) for days in range(3)
+    ]
+
+
+def test_it_forgets_latest_values_of_deleted_caches() -> None:
+    cache = cache_with_nodes()
+    samples.write([reading(Node.objects.get(), 0, keys=1)])
+    cache.delete()
+
+    retention.keep_partitions()
+
+    assert latest.caches() == {}
+
+
+def test_it_never_moves_a_slot() -> None:
+    beginning = ("used_memory", "used_memory_rss", "used_memory_peak", "used_memory_dataset")
+
+    assert ROLLED[:4] == beginning
+    assert len(set(ROLLED)) == len(ROLLED)
+    assert SLOT["keys_without_ttl"] == ROLLED.index("keys_without_ttl") + 1
