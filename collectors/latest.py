@@ -117,58 +117,63 @@ def _refresh_nodes_sql() -> str:
     """
 
 
+CPU = "COALESCE(l.main_thread_cpu_ratio, l.cpu_ratio)"
+HITS, MISSES = "sum(l.keyspace_hits_per_second)", "sum(l.keyspace_misses_per_second)"
+LIMIT = "COALESCE(NULLIF(l.maxmemory, 0), p.plan_memory_bytes)"
+# A node counts as answering while its newest sample is at most two polls older than the tick at hand.
+SUMMARY = f"""
+WITH present AS (
+    SELECT n.cache_id, n.id, n.role, c.plan_memory_bytes, c.poll_interval_seconds,
+           max(l.at) OVER (PARTITION BY n.cache_id) AS newest,
+           GREATEST(max(l.at) OVER (PARTITION BY n.cache_id), %s) AS reference
+    FROM fleet_node n JOIN fleet_cache c ON c.id = n.cache_id LEFT JOIN node_latest l ON l.node_id = n.id
+    WHERE n.left_at IS NULL AND n.cache_id IN (
+        SELECT cache_id FROM fleet_node WHERE id = ANY(%s::int[]) UNION SELECT unnest(%s::int[])
+    )
+), summary AS (
+    SELECT p.cache_id, max(p.newest) AS at, max(p.reference) AS reference, count(*) AS nodes, count(l.node_id) AS answering,
+        count(*) FILTER (WHERE p.role = 'primary') AS primaries,
+        count(*) FILTER (WHERE p.role = 'replica') AS replicas,
+        count(*) FILTER (WHERE NOT l.master_link_up) AS links_down,
+        min(l.cluster_slots_ok) AS slots_ok, bool_and(l.cluster_state_ok) AS cluster_state_ok,
+        sum(l.used_memory) FILTER (WHERE l.is_primary) AS used_memory,
+        CASE WHEN bool_and({LIMIT} IS NOT NULL)
+                FILTER (WHERE l.is_primary)
+             THEN sum({LIMIT}) FILTER (WHERE l.is_primary)
+        END AS memory_limit_bytes,
+        max(l.memory_used_ratio) AS memory_used_ratio,
+        (array_agg(p.id ORDER BY l.memory_used_ratio DESC NULLS LAST))[1] AS fullest_memory_node_id,
+        max({CPU}) AS cpu_ratio,
+        (array_agg(p.id ORDER BY {CPU} DESC NULLS LAST))[1] AS busiest_node_id,
+        sum(l.connected_clients) AS connected_clients,
+        max(l.connections_used_ratio) AS connections_used_ratio,
+        (array_agg(p.id ORDER BY l.connections_used_ratio DESC NULLS LAST))[1] AS fullest_connections_node_id,
+        (array_agg(l.connected_clients ORDER BY l.connections_used_ratio DESC NULLS LAST))[1]
+            AS fullest_connected_clients,
+        (array_agg(l.maxclients ORDER BY l.connections_used_ratio DESC NULLS LAST))[1]
+            AS fullest_maxclients,
+        sum(l.commands_per_second) FILTER (WHERE l.is_primary) AS commands_per_second,
+        {HITS} / NULLIF({HITS} + {MISSES}, 0) AS hit_ratio,
+        sum(l.evicted_keys_per_second) AS evicted_keys_per_second,
+        sum(l.rejected_connections_per_second) AS rejected_connections_per_second,
+        max(l.replication_lag_bytes) AS replication_lag_bytes,
+        sum(l.keys) FILTER (WHERE l.is_primary) AS keys
+    FROM present p
+    LEFT JOIN node_latest l ON l.node_id = p.id
+        AND l.at >= p.reference - 2 * make_interval(secs => p.poll_interval_seconds)
+    GROUP BY p.cache_id
+)
+"""
+
+
 def _refresh_caches_sql() -> str:
     updates = ", ".join(f"{name} = EXCLUDED.{name}" for name in CACHE_COLUMNS[1:] if name not in SPARKS)
-    sparks = ", ".join(
-        f"{name} = spark_push(cache_latest.{name}, EXCLUDED.spark_minute - cache_latest.spark_minute, EXCLUDED.{name}[1])"
-        for name in SPARKS
-    )
+    step = "EXCLUDED.spark_minute - cache_latest.spark_minute"
+    sparks = ", ".join(f"{name} = spark_push(cache_latest.{name}, {step}, EXCLUDED.{name}[1])" for name in SPARKS)
     newest = ", ".join(f"ARRAY[{name.removeprefix('spark_')}]::real[]" for name in SPARKS)
     plain = ", ".join(CACHE_COLUMNS[: -len(SPARKS) - 1])
-    cpu = "COALESCE(l.main_thread_cpu_ratio, l.cpu_ratio)"
-    hits, misses = "sum(l.keyspace_hits_per_second)", "sum(l.keyspace_misses_per_second)"
-    # A node counts as answering while its newest sample is at most two polls older than the tick at hand.
     return f"""
-        WITH present AS (
-            SELECT n.cache_id, n.id, n.role, c.plan_memory_bytes, c.poll_interval_seconds,
-                   max(l.at) OVER (PARTITION BY n.cache_id) AS newest,
-                   GREATEST(max(l.at) OVER (PARTITION BY n.cache_id), %s) AS reference
-            FROM fleet_node n JOIN fleet_cache c ON c.id = n.cache_id LEFT JOIN node_latest l ON l.node_id = n.id
-            WHERE n.left_at IS NULL AND n.cache_id IN (
-                SELECT cache_id FROM fleet_node WHERE id = ANY(%s::int[]) UNION SELECT unnest(%s::int[])
-            )
-        ), summary AS (
-            SELECT p.cache_id, max(p.newest) AS at, max(p.reference) AS reference, count(*) AS nodes, count(l.node_id) AS answering,
-                count(*) FILTER (WHERE p.role = 'primary') AS primaries,
-                count(*) FILTER (WHERE p.role = 'replica') AS replicas,
-                count(*) FILTER (WHERE NOT l.master_link_up) AS links_down,
-                min(l.cluster_slots_ok) AS slots_ok, bool_and(l.cluster_state_ok) AS cluster_state_ok,
-                sum(l.used_memory) FILTER (WHERE l.is_primary) AS used_memory,
-                CASE WHEN bool_and(COALESCE(NULLIF(l.maxmemory, 0), p.plan_memory_bytes) IS NOT NULL)
-                        FILTER (WHERE l.is_primary)
-                     THEN sum(COALESCE(NULLIF(l.maxmemory, 0), p.plan_memory_bytes)) FILTER (WHERE l.is_primary)
-                END AS memory_limit_bytes,
-                max(l.memory_used_ratio) AS memory_used_ratio,
-                (array_agg(p.id ORDER BY l.memory_used_ratio DESC NULLS LAST))[1] AS fullest_memory_node_id,
-                max({cpu}) AS cpu_ratio,
-                (array_agg(p.id ORDER BY {cpu} DESC NULLS LAST))[1] AS busiest_node_id,
-                sum(l.connected_clients) AS connected_clients,
-                max(l.connections_used_ratio) AS connections_used_ratio,
-                (array_agg(p.id ORDER BY l.connections_used_ratio DESC NULLS LAST))[1] AS fullest_connections_node_id,
-                (array_agg(l.connected_clients ORDER BY l.connections_used_ratio DESC NULLS LAST))[1]
-                    AS fullest_connected_clients,
-                (array_agg(l.maxclients ORDER BY l.connections_used_ratio DESC NULLS LAST))[1] AS fullest_maxclients,
-                sum(l.commands_per_second) FILTER (WHERE l.is_primary) AS commands_per_second,
-                {hits} / NULLIF({hits} + {misses}, 0) AS hit_ratio,
-                sum(l.evicted_keys_per_second) AS evicted_keys_per_second,
-                sum(l.rejected_connections_per_second) AS rejected_connections_per_second,
-                max(l.replication_lag_bytes) AS replication_lag_bytes,
-                sum(l.keys) FILTER (WHERE l.is_primary) AS keys
-            FROM present p
-            LEFT JOIN node_latest l ON l.node_id = p.id
-                AND l.at >= p.reference - 2 * make_interval(secs => p.poll_interval_seconds)
-            GROUP BY p.cache_id
-        )
+        {SUMMARY}
         INSERT INTO cache_latest ({", ".join(CACHE_COLUMNS)})
         SELECT {plain}, (date_part('epoch', reference) / 60)::int, {newest} FROM summary
         ON CONFLICT (cache_id) DO UPDATE SET {updates}, {sparks}

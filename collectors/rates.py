@@ -6,9 +6,10 @@ readings, NULL where there is none before or the gap is longer than RATE_GAP_SEC
 how an increase was spread over a long gap.
 """
 
+from django.utils.translation import gettext_lazy as _
+
 from collectors.metrics.catalogue import Derived, Kind, Metric
 from collectors.metrics.hot import HOT
-from django.utils.translation import gettext_lazy as _
 
 RATE_GAP_SECONDS = 300
 BY_NAME = {metric.name: metric for metric in HOT}
