@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 
 from collectors import rates
@@ -117,6 +118,8 @@ def _refresh_nodes_sql() -> str:
     """
 
 
+# A poll interval below the tick is rounded up to it.
+TICK = int(settings.POLL_TICK_SECONDS)
 CPU = "COALESCE(l.main_thread_cpu_ratio, l.cpu_ratio)"
 HITS, MISSES = "sum(l.keyspace_hits_per_second)", "sum(l.keyspace_misses_per_second)"
 LIMIT = "COALESCE(NULLIF(l.maxmemory, 0), p.plan_memory_bytes)"
@@ -131,7 +134,8 @@ WITH present AS (
         SELECT cache_id FROM fleet_node WHERE id = ANY(%s::int[]) UNION SELECT unnest(%s::int[])
     )
 ), summary AS (
-    SELECT p.cache_id, max(p.newest) AS at, max(p.reference) AS reference, count(*) AS nodes, count(l.node_id) AS answering,
+    SELECT p.cache_id, max(p.newest) AS at, max(p.reference) AS reference,
+        count(*) AS nodes, count(l.node_id) AS answering,
         count(*) FILTER (WHERE p.role = 'primary') AS primaries,
         count(*) FILTER (WHERE p.role = 'replica') AS replicas,
         count(*) FILTER (WHERE NOT l.master_link_up) AS links_down,
@@ -160,7 +164,7 @@ WITH present AS (
         sum(l.keys) FILTER (WHERE l.is_primary) AS keys
     FROM present p
     LEFT JOIN node_latest l ON l.node_id = p.id
-        AND l.at >= p.reference - 2 * make_interval(secs => p.poll_interval_seconds)
+        AND l.at >= p.reference - 2 * make_interval(secs => GREATEST(p.poll_interval_seconds, {TICK}))
     GROUP BY p.cache_id
 )
 """

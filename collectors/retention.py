@@ -76,7 +76,8 @@ def _claim_mark(tier: str, now: datetime) -> datetime | None:
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO rollup_mark (tier, until)"
-            " SELECT %s, date_bin(make_interval(secs => %s), min(at), 'epoch') FROM sample HAVING min(at) IS NOT NULL ON CONFLICT DO NOTHING",
+            " SELECT %s, date_bin(make_interval(secs => %s), min(at), 'epoch') FROM sample"
+            " HAVING min(at) IS NOT NULL ON CONFLICT DO NOTHING",
             [tier, WIDTH[tier].total_seconds()],
         )
         cursor.execute("SELECT until FROM rollup_mark WHERE tier = %s FOR UPDATE SKIP LOCKED", [tier])
