@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -30,6 +31,8 @@ FIELDS = (
     "is_paused",
 )
 SECRET_FIELDS = ("password", "client_key")
+# Addresses of our own pages and operations.
+RESERVED_NAMES = {"new", "test"}
 ADDRESS_LIMIT = 4000
 SEED_LIMIT = 100
 HOST_LIMIT = 253
@@ -41,11 +44,12 @@ class ConflictError(ValidationError):
 
 
 def drafted(cache: Cache, given: Mapping[str, Any]) -> Cache:
-    """Return the cache with the given fields set, not saved.
+    """Return a copy of the cache with the given fields set, not saved.
 
     Credentials in the address move to their own fields. Raise ValidationError with a sentence per field.
     """
     refuse_unstorable(given)
+    cache = copy(cache)
     for field in FIELDS:
         value = given.get(field, getattr(cache, field))
         setattr(cache, field, Secret.of(value) if field in SECRET_FIELDS and isinstance(value, str) else value)
@@ -68,11 +72,11 @@ def register(given: Mapping[str, Any]) -> Cache:
 
 
 def change(cache: Cache, given: Mapping[str, Any], revision: int) -> Cache:
-    """Save the given fields of a cache that was read at `revision`.
+    """Save the given fields of a cache that was read at `revision`; return it as it is now.
 
     Raise ConflictError where somebody saved it since then, or the new name is taken.
     """
-    drafted(cache, given)
+    cache = drafted(cache, given)
     values = {field: getattr(cache, field) for field in FIELDS}
     with name_conflict(cache.name), transaction.atomic():
         won = Cache.objects.filter(pk=cache.pk, revision=revision).update(**values, revision=revision + 1)
@@ -113,6 +117,7 @@ def encodable(text: str) -> bool:
 def refusals(cache: Cache, given: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
     """Check what the model's own validators cannot; yield a field and its sentences."""
     for field, check in (
+        ("name", lambda: check_name(cache)),
         ("address", lambda: settle_address(cache, given)),
         ("labels", lambda: check_labels(cache.labels)),
         ("password", lambda: check_password(cache)),
@@ -128,6 +133,11 @@ def refusals(cache: Cache, given: Mapping[str, Any]) -> Iterator[tuple[str, list
             yield field, error.error_list
         except SecretUnreadableError:
             yield field, [_("The stored value cannot be read with today's encryption keys; give it again.")]
+
+
+def check_name(cache: Cache) -> None:
+    if cache.name in RESERVED_NAMES:
+        raise ValidationError(_("Shardwatch uses this name itself; choose another one."))
 
 
 def settle_address(cache: Cache, given: Mapping[str, Any]) -> None:

@@ -46,6 +46,7 @@ def test_it_writes_a_list_of_servers_in_one_form() -> None:
         ("name", "Größe", "small letters"),
         ("name", "a\0b", "cannot be stored"),
         ("name", "a" * 64, "63"),
+        ("name", "new", "uses this name itself"),
         ("address", "", "Give an address"),
         ("address", "memcached://a:1", "memcached://"),
         ("address", "redis://a:99999", "1 to 65535"),
