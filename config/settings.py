@@ -40,7 +40,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "accounts.middleware.SignInMiddleware",
     "accounts.middleware.ViewerTimeZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -97,7 +97,7 @@ AXES_FAILURE_LIMIT = env.whole("SHARDWATCH_LOGIN_FAILURE_LIMIT", 6, minimum=1)
 AXES_COOLOFF_TIME = env.number("SHARDWATCH_LOGIN_COOLOFF_HOURS", 0.25)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
-AXES_LOCKOUT_TEMPLATE = "accounts/locked_out.html"
+AXES_LOCKOUT_CALLABLE = "accounts.views.session.locked_out"
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 

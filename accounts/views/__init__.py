@@ -1,0 +1,1 @@
+"""Pages of people, one module a page."""
