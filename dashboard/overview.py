@@ -158,6 +158,14 @@ class Query:
         }
         return "?" + urlencode({name: value for name, value in merged.items() if value})
 
+    @property
+    def table_url(self) -> str:
+        return self.url(view="")
+
+    @property
+    def tiles_url(self) -> str:
+        return self.url(view="tiles")
+
     def sort_url(self, name: str) -> str:
         first, other = (f"-{name}", name) if name in DESCENDING_FIRST else (name, f"-{name}")
         return self.url(sort=other if self.sort == first else first)

@@ -28,6 +28,8 @@ class WatchedNode:
     status: NodeStatus | None = None
     facts: dict[str, str] = field(default_factory=dict)
     in_many_shards: bool = False
+    # The first row of its shard carries the shard's number and slots.
+    opens_shard: bool = False
 
     @property
     def name(self) -> str:
@@ -108,8 +110,12 @@ def watched_nodes(
     members: list[Node], newest: dict[int, NodeLatest], facts: dict[int, dict[str, str]]
 ) -> Iterable[WatchedNode]:
     many = len({node.shard_id for node in members}) > 1
+    previous: object = None
     for node in members:
-        yield WatchedNode(node, newest.get(node.pk), getattr(node, "status", None), facts.get(node.pk, {}), many)
+        status = getattr(node, "status", None)
+        opens = previous is None or node.shard_id != previous
+        yield WatchedNode(node, newest.get(node.pk), status, facts.get(node.pk, {}), many, opens)
+        previous = node.shard_id
 
 
 def facts_of(cache_ids: Sequence[int]) -> dict[int, dict[str, str]]:

@@ -34,6 +34,10 @@ function countAges() {
   }
 }
 
+// The server writes times in this zone unless the user chose another (accounts/middleware.py).
+const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC");
+document.cookie = `tz=${zone}; path=/; max-age=31536000; SameSite=Lax`;
+
 document.querySelectorAll("[data-theme-toggle]").forEach(setUpThemeToggle);
 document.addEventListener("click", (event) => closeMenus(event.target));
 document.addEventListener("keydown", (event) => {

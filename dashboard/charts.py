@@ -1,0 +1,188 @@
+"""The charts of a cache's page: one table that the template and static/js/chart.js read."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext_lazy as _
+
+from collectors.metrics.lookup import shown
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line over all nodes. `kind`: main, more, spread_top, spread_bottom, limit or alarm (a line that
+    should be flat at zero). `hidden` lines are switched on in the legend."""
+
+    metric: str
+    over: str
+    label: StrOrPromise
+    kind: str = "more"
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart: its lines over the whole cache, and what can be drawn node by node.
+
+    `unit` names the writer in static/js/units.js. `limit` is the metric of a node's own limit.
+    """
+
+    key: str
+    title: StrOrPromise
+    unit: str
+    lines: tuple[Line, ...]
+    by_node: tuple[tuple[str, StrOrPromise], ...]
+    limit: str = ""
+    from_zero: bool = True
+
+    @property
+    def sources(self) -> list[str]:
+        """Return the fields of the server that the chart is made of."""
+        names = dict.fromkeys(read for line in self.lines for read in shown(line.metric).reads)
+        return list(names)
+
+    def spec(self) -> dict[str, Any]:
+        """Return what the script needs, with plain texts."""
+        given = asdict(self) | {"title": str(self.title)}
+        given["lines"] = [asdict(line) | {"label": str(line.label)} for line in self.lines]
+        given["by_node"] = [{"metric": metric, "label": str(label)} for metric, label in self.by_node]
+        return given
+
+
+def spread(metric: str, main: str = "max") -> tuple[Line, ...]:
+    """Return highest, mean and lowest node with the band between them, so that no hot node is averaged away."""
+    lines = (
+        Line(metric, "max", _("highest node"), "spread_top"),
+        Line(metric, "min", _("lowest node"), "spread_bottom"),
+        Line(metric, "mean", _("mean of nodes")),
+    )
+    return lines if main != "sum" else (Line(metric, "sum", _("total"), "main"), *lines[:2])
+
+
+CHARTS: tuple[Chart, ...] = (
+    Chart(
+        "memory",
+        _("Memory of all primaries"),
+        "bytes",
+        (
+            Line("used_memory", "sum", _("used"), "main"),
+            Line("used_memory_rss", "sum", _("resident")),
+            Line("used_memory_dataset", "sum", _("data set")),
+            Line("used_memory_peak", "sum", _("peak")),
+            Line("maxmemory", "sum", _("maxmemory"), "limit"),
+        ),
+        (
+            ("used_memory", _("used")),
+            ("used_memory_rss", _("resident")),
+            ("used_memory_dataset", _("data set")),
+            ("used_memory_peak", _("peak")),
+        ),
+        limit="maxmemory",
+    ),
+    Chart(
+        "memory-share",
+        _("Memory used of the limit, by node"),
+        "share",
+        spread("memory_used_ratio"),
+        (("memory_used_ratio", _("used of the limit")),),
+    ),
+    Chart(
+        "cpu",
+        _("CPU, share of one core"),
+        "share",
+        (
+            Line("main_thread_cpu_ratio", "max", _("main thread, busiest node"), "spread_top"),
+            Line("main_thread_cpu_ratio", "min", _("main thread, idlest node"), "spread_bottom"),
+            Line("cpu_ratio", "max", _("all threads, busiest node")),
+        ),
+        (("main_thread_cpu_ratio", _("main thread")), ("cpu_ratio", _("all threads"))),
+    ),
+    Chart(
+        "commands",
+        _("Commands per second"),
+        "count/s",
+        spread("commands_per_second", "sum"),
+        (("commands_per_second", _("commands")),),
+    ),
+    Chart(
+        "connections",
+        _("Connections, by node"),
+        "count",
+        (
+            *spread("connected_clients"),
+            Line("connected_clients", "sum", _("total"), hidden=True),
+            Line("maxclients", "min", _("maxclients"), "limit"),
+        ),
+        (("connected_clients", _("connections")),),
+        limit="maxclients",
+    ),
+    Chart(
+        "connection-rates",
+        _("New and rejected connections"),
+        "count/s",
+        (
+            Line("connections_received_per_second", "sum", _("new"), "main"),
+            Line("rejected_connections_per_second", "sum", _("rejected"), "alarm"),
+        ),
+        (("connections_received_per_second", _("new")), ("rejected_connections_per_second", _("rejected"))),
+    ),
+    Chart("hits", _("Hit ratio"), "share", spread("hit_ratio"), (("hit_ratio", _("hit ratio")),), from_zero=False),
+    Chart(
+        "evictions",
+        _("Evicted and expired keys"),
+        "count/s",
+        (
+            Line("expired_keys_per_second", "sum", _("expired"), "main"),
+            Line("evicted_keys_per_second", "sum", _("evicted"), "alarm"),
+        ),
+        (("evicted_keys_per_second", _("evicted")), ("expired_keys_per_second", _("expired"))),
+    ),
+    Chart(
+        "keys",
+        _("Keys with and without a time to live"),
+        "count",
+        (
+            Line("keys", "sum", _("all keys"), "main"),
+            Line("expires", "sum", _("with a time to live")),
+            Line("keys_without_ttl", "sum", _("without a time to live")),
+        ),
+        (("keys", _("all keys")), ("expires", _("with a time to live")), ("keys_without_ttl", _("without"))),
+    ),
+    Chart(
+        "network",
+        _("Network traffic of clients"),
+        "bytes/s",
+        (
+            Line("network_output_bytes_per_second", "sum", _("out"), "main"),
+            Line("network_input_bytes_per_second", "sum", _("in")),
+        ),
+        (("network_output_bytes_per_second", _("out")), ("network_input_bytes_per_second", _("in"))),
+    ),
+    Chart(
+        "replication",
+        _("Replication lag, by replica"),
+        "bytes",
+        spread("replication_lag_bytes"),
+        (("replication_lag_bytes", _("bytes behind")),),
+    ),
+    Chart(
+        "replication-age",
+        _("Time since replicas acknowledged"),
+        "seconds",
+        spread("replication_lag_seconds"),
+        (("replication_lag_seconds", _("time")),),
+    ),
+    Chart(
+        "fragmentation",
+        _("Memory fragmentation"),
+        "ratio",
+        spread("mem_fragmentation_ratio"),
+        (("mem_fragmentation_ratio", _("resident over used")),),
+        from_zero=False,
+    ),
+)

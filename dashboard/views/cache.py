@@ -1,0 +1,61 @@
+"""The page of one cache: what is wrong, its nodes, its charts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone, translation
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from collectors import latest
+from collectors.models import CommandSupport
+from dashboard import findings
+from dashboard.charts import CHARTS
+from dashboard.overview import Row
+from dashboard.refresh import fingerprint, is_refresh, unchanged
+from dashboard.watched import Watched, WatchedNode, nodes_of
+from fleet.models import Cache
+
+MANY_NODES = 12
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+def cache(request: HttpRequest, name: str) -> HttpResponse:
+    watched = watch(get_object_or_404(Cache, name=name))
+    row = Row(watched.cache, watched.latest, findings.of(watched))
+    version = fingerprint(translation.get_language(), row.findings, row.health, *map(fingerprint_of, watched.nodes))
+    if is_refresh(request) and (same := unchanged(request, version)):
+        return same
+    context: dict[str, Any] = {"row": row, "cache": watched.cache, "seen": watched.latest, "nodes": watched.nodes}
+    context |= {"version": version, "refused": refused_commands(watched), "many": len(watched.nodes) > MANY_NODES}
+    if is_refresh(request):
+        return render(request, "dashboard/_cache.html", context)
+    context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS]}
+    return render(request, "dashboard/cache.html", context)
+
+
+def watch(cache: Cache) -> Watched:
+    summary = latest.caches([cache.pk]).get(cache.pk)
+    return Watched(cache, timezone.now(), summary, nodes_of([cache.pk]).get(cache.pk, []))
+
+
+def fingerprint_of(node: WatchedNode) -> tuple[object, ...]:
+    newest = node.latest.at if node.latest else None
+    return node.node.pk, node.node.role, node.node.shard_id, newest, node.is_failing
+
+
+def refused_commands(watched: Watched) -> Sequence[dict[str, Any]]:
+    """Return the commands that some node refuses, with its words and on how many nodes."""
+    ids = [node.node.pk for node in watched.nodes]
+    rows = CommandSupport.objects.filter(node_id__in=ids, state=CommandSupport.State.REFUSED)
+    counts = Counter(rows.values_list("command", "reason"))
+    return [
+        {"command": command, "reason": reason, "count": count, "nodes": len(ids)}
+        for (command, reason), count in sorted(counts.items())
+    ]

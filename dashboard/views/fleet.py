@@ -1,0 +1,92 @@
+"""The fleet page: findings on top, one row a cache below."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from dashboard import overview
+from dashboard.findings import Finding, State
+from dashboard.overview import FINDINGS_SHOWN, HEALTH_WORDS, Query, Row
+from dashboard.refresh import fingerprint, is_refresh, unchanged
+
+HEADINGS = (
+    ("health", _("Health")),
+    ("name", _("Cache")),
+    ("memory", _("Memory")),
+    ("cpu", _("CPU of busiest node")),
+    ("connections", _("Connections of fullest node")),
+    ("commands", _("Commands")),
+    ("hits", _("Hit ratio")),
+    ("evictions", _("Evictions")),
+    ("replication", _("Replication")),
+    ("age", _("Last sample")),
+)
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+def fleet(request: HttpRequest) -> HttpResponse:
+    query = Query.of(request.GET)
+    rows = overview.read(timezone.now())
+    counted = [row for row in rows if query.matches(row)]
+    shown = query.sorted([row for row in counted if query.fits_state(row)])
+    version = fingerprint(query, translation.get_language(), [fingerprint_of(row) for row in shown])
+    if is_refresh(request) and (same := unchanged(request, version)):
+        return same
+    context = {"query": query, "version": version, "total": len(rows), "rows": shown, "has_caches": bool(rows)}
+    context |= {"findings": fleet_findings(shown, query), "states": state_choices(counted, query)}
+    context |= {"headings": headings(query), "labels": sorted({label for row in rows for label in row.labels})}
+    context["node_count"] = sum(row.latest.nodes for row in counted if row.latest)
+    return render(request, "dashboard/_fleet.html" if is_refresh(request) else "dashboard/fleet.html", context)
+
+
+def fingerprint_of(row: Row) -> tuple[object, ...]:
+    return row.cache.pk, row.cache.name, row.labels, row.latest and row.latest.at, row.findings, row.health
+
+
+def fleet_findings(rows: Sequence[Row], query: Query) -> dict[str, Any]:
+    """Return the findings to list, worst first, and how many are left out."""
+    found = [(row, finding) for row in rows for finding in serious(row)]
+    found.sort(key=lambda pair: (pair[1].rank, pair[0].cache.name))
+    shown = found if query.all_findings else found[:FINDINGS_SHOWN]
+    more = "" if query.all_findings or len(found) <= FINDINGS_SHOWN else query.url(findings="all")
+    return {"shown": shown, "more": more, "left": len(found) - len(shown), "fewer": query.url(findings="")}
+
+
+def serious(row: Row) -> list[Finding]:
+    return [] if row.cache.is_paused else [finding for finding in row.findings if finding.state != State.NOTICE]
+
+
+def state_choices(rows: Sequence[Row], query: Query) -> list[dict[str, Any]]:
+    """Return one choice a state that occurs, with its count and address."""
+    counts = Counter(row.health for row in rows)
+    choices = [{"state": "", "word": _("All"), "count": len(rows), "url": query.url(state="")}]
+    choices += [
+        {"state": state, "word": word, "count": counts[state], "url": query.url(state=state)}
+        for state, word in HEALTH_WORDS.items()
+        if counts[state] or query.state == state
+    ]
+    return choices
+
+
+def headings(query: Query) -> list[dict[str, Any]]:
+    """Return the table's headings with the address that sorts by each."""
+    current, backwards = query.sort.removeprefix("-"), query.sort.startswith("-")
+    return [
+        {
+            "key": key,
+            "word": word,
+            "url": query.sort_url(key),
+            "order": ("descending" if backwards else "ascending") if key == current else "",
+        }
+        for key, word in HEADINGS
+    ]

@@ -1,0 +1,121 @@
+// The charts of a cache's page: which are in sight, what they need, and the address that remembers it all.
+import { PanelChart } from "./chart.js";
+import { metricsOf } from "./lines.js";
+import { readPalette } from "./palette.js";
+import { Range } from "./range.js";
+import { fetchSeries, Repeater } from "./series.js";
+import { clockSeconds } from "./zones.js";
+
+const NODE_LINES = 12;
+const SLOWEST = 60;
+const words = document.getElementById("chart-words").dataset;
+const board = document.getElementById("charts");
+const tools = document.getElementById("chart-tools");
+const mark = document.getElementById("live-mark");
+const given = new URLSearchParams(location.search);
+const hidden = new Set((given.get("off") ?? "").split(",").filter(Boolean));
+let by = given.get("by") === "node" ? "node" : "cache";
+let palette = readPalette();
+let step = 0;
+
+const specs = JSON.parse(document.getElementById("chart-specs").textContent);
+const panels = specs.map((spec) => {
+  const figure = board.querySelector(`[data-chart="${spec.key}"]`);
+  return new PanelChart(figure, spec, hidden, remember);
+});
+
+function remember() {
+  const address = new URL(location);
+  const parts = { ...range.parameters(), by: by === "node" ? by : undefined, off: [...hidden].join(",") || undefined };
+  for (const [name, value] of Object.entries(parts)) {
+    if (value) address.searchParams.set(name, value);
+    else address.searchParams.delete(name);
+  }
+  history.replaceState(null, "", address);
+}
+
+const hasSamples = () => Boolean(document.getElementById("live")?.dataset.hasSamples);
+const neededBy = (panel) => metricsOf(panel.spec, by, panel.nodeMetric);
+
+const isAnswered = (series) =>
+  by === "node" ? series.lines.length > 0 : series.nodes.some((count) => count > 0);
+
+async function load(signal) {
+  const wanted = panels.filter((panel) => panel.isVisible);
+  if (!wanted.length) return;
+  const bounds = range.bounds();
+  const metrics = [...new Set(wanted.flatMap(neededBy))];
+  const question = { ...bounds, by, limit: by === "node" ? NODE_LINES : undefined, signal };
+  const found = await fetchSeries(board.dataset.seriesUrl, metrics, question);
+  const all = [...found.values()];
+  step = Math.min(...all.map((series) => series.step));
+  const view = { by, ...bounds, hasSamples: hasSamples(), isAnswered: all.some(isAnswered) };
+  for (const panel of wanted) panel.show(found, view, palette);
+  showMark();
+}
+
+const repeater = new Repeater(load, () => {
+  if (!range.isLive) return SLOWEST * 60;
+  return Math.min(SLOWEST, Math.max(Number(board.dataset.interval), step));
+});
+
+repeater.onError = (error) => {
+  const reason = error instanceof TypeError ? words.offline : error.message;
+  for (const panel of panels) {
+    if (panel.isVisible && !panel.found) panel.showState(words.failed.replace("%s", reason), () => repeater.now());
+  }
+  showMark();
+};
+
+function showMark() {
+  const isStale = repeater.failures > 0 && repeater.updatedAt !== null;
+  mark.dataset.state = isStale ? "stale" : range.isLive ? "live" : "fixed";
+  const text = isStale
+    ? words.stale.replace("%s", clockSeconds(repeater.updatedAt))
+    : range.isLive ? words.live : words.fixed;
+  if (mark.textContent !== text) mark.textContent = text;
+}
+
+const range = new Range(tools, () => {
+  remember();
+  repeater.now();
+});
+
+function showBy() {
+  for (const button of tools.querySelectorAll("[data-by]")) {
+    button.setAttribute("aria-pressed", String(button.dataset.by === by));
+  }
+}
+
+for (const button of tools.querySelectorAll("[data-by]")) {
+  button.addEventListener("click", () => {
+    by = button.dataset.by;
+    showBy();
+    remember();
+    repeater.now();
+  });
+}
+
+board.addEventListener("metric-chosen", () => repeater.now());
+board.addEventListener("range-dragged", ({ detail }) => range.zoom(detail.from, detail.to));
+document.addEventListener("theme-changed", () => {
+  palette = readPalette();
+  for (const panel of panels) panel.redraw(palette);
+});
+
+let soon;
+const sight = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) {
+      const panel = panels.find((candidate) => candidate.figure === entry.target);
+      panel.isVisible = entry.isIntersecting;
+    }
+    clearTimeout(soon);
+    if (entries.some((entry) => entry.isIntersecting)) soon = setTimeout(() => repeater.now(), 30);
+  },
+  { rootMargin: "150px" },
+);
+
+tools.hidden = false;
+showBy();
+for (const panel of panels) sight.observe(panel.figure);

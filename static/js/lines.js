@@ -1,0 +1,109 @@
+// From the answer of the series endpoint to the lines of one chart.
+import { faded } from "./palette.js";
+
+const words = document.getElementById("chart-words").dataset;
+
+const points = (series, values) => values.map((y, index) => ({ x: series.start + index * series.step, y }));
+const highest = (values) => values.reduce((top, value) => (value !== null && value > top ? value : top), -Infinity);
+const hasValues = (values) => values.some((value) => value !== null);
+const newest = (values) => values.findLast((value) => value !== null) ?? null;
+
+// A sample between two gaps is a line without length: it gets a dot.
+const loneRadii = (values) =>
+  values.map((value, index) => (value !== null && values[index - 1] == null && values[index + 1] == null ? 1.5 : 0));
+
+function style(series, values, look) {
+  return {
+    data: points(series, values),
+    borderWidth: 1.6,
+    pointRadius: loneRadii(values),
+    pointHitRadius: 0,
+    pointHoverRadius: 3,
+    tension: 0,
+    fill: false,
+    spanGaps: false,
+    now: newest(values),
+    isEmpty: !hasValues(values),
+    ...look,
+  };
+}
+
+function lookOf(line, order, palette) {
+  const colour = palette.series[order % palette.series.length];
+  if (line.kind === "limit") return { borderColor: palette.limit, borderDash: [5, 4], borderWidth: 1.3, isLimit: true };
+  if (line.kind === "alarm") return { borderColor: palette.limit, backgroundColor: faded(palette.limit, 0.12), fill: "origin" };
+  if (line.kind === "main") return { borderColor: colour, backgroundColor: faded(colour, 0.1), fill: "origin", borderWidth: 1.9 };
+  if (line.kind === "spread_top") return { borderColor: colour, backgroundColor: faded(colour, 0.13), fill: "+1" };
+  if (line.kind === "spread_bottom") return { borderColor: faded(colour, 0.75), borderWidth: 1 };
+  return { borderColor: colour };
+}
+
+// Without a second node highest, lowest and mean are the same line three times.
+function distinct(spec, found) {
+  const isSingle = spec.lines.every(({ metric }) => highest(found.get(metric)?.nodes ?? []) <= 1);
+  if (!isSingle) return spec.lines;
+  const first = (line) => spec.lines.find((other) => other.metric === line.metric && other.kind !== "limit");
+  const named = (line) => spec.by_node.find((choice) => choice.metric === line.metric)?.label ?? line.label;
+  return spec.lines
+    .filter((line) => line.kind === "limit" || line === first(line))
+    .map((line) => (line.kind === "spread_top" ? { ...line, kind: "main", label: named(line) } : line));
+}
+
+export function wholeCacheLines(spec, found, palette) {
+  let colours = 0;
+  return distinct(spec, found).flatMap((line) => {
+    const series = found.get(line.metric);
+    const given = series?.lines.find((candidate) => candidate.label === line.over)?.mean;
+    if (!given) return [];
+    const values = line.kind === "limit" ? given.map((value) => value || null) : given;
+    const order = line.kind === "limit" || line.kind === "alarm" ? 0 : line.kind === "spread_bottom" ? colours - 1 : colours++;
+    const key = `${line.metric}.${line.over}`;
+    return [style(series, values, { key, label: line.label, startsHidden: line.hidden, ...lookOf(line, order, palette) })];
+  });
+}
+
+function nodeLabel(line, manyShards) {
+  if (line.label === "others") return words.others;
+  if (!manyShards || line.shard === null || line.shard === undefined) return line.label;
+  const role = words[line.role] ?? line.role;
+  return words.shard.replace("%(shard)s", line.shard).replace("%(role)s", role);
+}
+
+function band(series, line, palette) {
+  const look = { label: words.others, key: "others", borderWidth: 0.5, borderColor: faded(palette.soft, 0.5) };
+  const top = { ...look, backgroundColor: faded(palette.soft, 0.18), fill: "+1" };
+  return [
+    style(series, line.maximum, top),
+    style(series, line.minimum, { ...look, key: "others.low", isCompanion: true }),
+  ];
+}
+
+export function nodeLines(spec, metric, found, palette) {
+  const series = found.get(metric);
+  if (!series) return [];
+  const shards = [...new Set(series.lines.map((line) => line.shard ?? line.node_id))];
+  const lines = series.lines.flatMap((line) => {
+    if (line.label === "others") return band(series, line, palette);
+    const colour = palette.series[shards.indexOf(line.shard ?? line.node_id) % palette.series.length];
+    const isReplica = line.role === "replica";
+    const look = { borderColor: isReplica ? faded(colour, 0.8) : colour, borderDash: isReplica ? [3, 2] : [] };
+    const label = nodeLabel(line, shards.length > 1);
+    return [style(series, line.mean, { key: `node.${line.node_id}`, label, hint: line.label, ...look })];
+  });
+  return [...lines, ...limitLine(spec, found, palette)];
+}
+
+function limitLine(spec, found, palette) {
+  const series = spec.limit ? found.get(spec.limit) : undefined;
+  if (!series?.lines.length) return [];
+  const values = series.lines[0].mean.map((_, index) =>
+    series.lines.reduce((top, line) => Math.max(top, line.mean[index] ?? 0), 0) || null,
+  );
+  return [style(series, values, { key: "limit", label: words.limit, ...lookOf({ kind: "limit" }, 0, palette) })];
+}
+
+// What the chart needs of the endpoint in the given view.
+export function metricsOf(spec, by, nodeMetric) {
+  const wanted = by === "node" ? [nodeMetric, spec.limit] : spec.lines.map((line) => line.metric);
+  return [...new Set(wanted.filter(Boolean))];
+}

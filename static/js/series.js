@@ -1,0 +1,53 @@
+// Ask the series endpoint: one request for all charts in sight, again and again, slower while it fails.
+const METRICS_A_REQUEST = 20;
+const LEAST_DELAY = 5;
+const MOST_DELAY = 120;
+const TIMEOUT = 20_000;
+
+async function fetchSome(url, metrics, { from, to, by, limit, signal }) {
+  const query = new URLSearchParams({ metric: metrics.join(","), from, to, by, ...(limit && { limit }) });
+  const given = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]);
+  const answer = await fetch(`${url}?${query}`, { signal: given, headers: { Accept: "application/json" } });
+  if (answer.status === 401) location.reload();
+  const body = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(body.error ?? String(answer.status));
+  return body.series;
+}
+
+// Return the series by metric name. Throw an Error with a sentence where there is none to be had.
+export async function fetchSeries(url, metrics, question) {
+  const parts = [];
+  for (let at = 0; at < metrics.length; at += METRICS_A_REQUEST) parts.push(metrics.slice(at, at + METRICS_A_REQUEST));
+  const answers = await Promise.all(parts.map((part) => fetchSome(url, part, question)));
+  return new Map(answers.flat().map((series) => [series.metric, series]));
+}
+
+// Calls `load` at once and then every `interval()` seconds; not while the page is hidden.
+export class Repeater {
+  constructor(load, interval) {
+    Object.assign(this, { load, interval, failures: 0, updatedAt: null });
+    document.addEventListener("visibilitychange", () => document.hidden || this.now());
+  }
+
+  async now() {
+    clearTimeout(this.timer);
+    this.abort?.abort();
+    const controller = new AbortController();
+    this.abort = controller;
+    try {
+      await this.load(controller.signal);
+      this.failures = 0;
+      this.updatedAt = Date.now() / 1000;
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      this.failures += 1;
+      this.onError(error);
+    }
+    if (this.abort === controller) this.plan();
+  }
+
+  plan() {
+    const delay = Math.max(LEAST_DELAY, this.interval());
+    this.timer = setTimeout(() => document.hidden || this.now(), Math.min(MOST_DELAY, delay * 2 ** this.failures) * 1000);
+  }
+}
