@@ -21,6 +21,8 @@ CROWDS = {GAME: ((34, 27, 21), (4, 3, 2)), SESSIONS: ((58,), (6,))}
 WARMING_PER_SECOND = 700
 PENDING_LIMIT = 2_000
 LOOK_AGAIN_SECONDS = 0.5
+# The cluster client's own error is none of redis-py's RedisErrors.
+UNREACHABLE = (redis.RedisError, redis.exceptions.RedisClusterException)
 PING = Request(("PING",))
 
 
@@ -43,7 +45,7 @@ class Backend:
     def tick(self, seconds: float, now: float, busy: float, extra: Iterable[Request] = ()) -> None:
         """Do what the game's servers do in a span of time, `busy` times as much as in a calm hour."""
         if self.look_at is not None and now >= self.look_at:
-            self.look()
+            self.look(now)
         self.tend_crowds(seconds, now, busy)
         requests, self.pending = self.pending, []
         requests.extend(islice(self.warming, int(WARMING_PER_SECOND * seconds)))
@@ -66,15 +68,15 @@ class Backend:
             elif isinstance(reply, redis.exceptions.MovedError | redis.exceptions.ClusterDownError):
                 self.look_at = self.look_at or now + LOOK_AGAIN_SECONDS
 
-    def look(self) -> None:
+    def look(self, now: float) -> None:
         """Ask the cluster who serves which slot; the last answer stays in force where none comes."""
         self.look_at = None
         if self.cache != GAME:
             return
         try:
             slots = self.slot_nodes()
-        except redis.RedisError:
-            self.look_at = 0.0
+        except UNREACHABLE:
+            self.look_at = now + LOOK_AGAIN_SECONDS
             return
         ports = {slot: nodes[0].port for slot, nodes in slots.items()}
         self.routes = [ports.get(slot, port) for slot, port in enumerate(self.routes)]

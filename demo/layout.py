@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
 from launcher.valkey import BUS_OFFSET, is_free
 
 GAME = "game-cache"
@@ -27,6 +29,11 @@ ROSTER = (
 )
 # A bus port from 32768 on is an ephemeral port on Linux, so that binding it would fail at random.
 PORTS = range(17_000, 22_750, 10)
+
+
+def default_directory() -> Path:
+    """Return the demo's place among the data of this checkout, or of the bin/up that bin/manage speaks for."""
+    return Path(os.environ.get("SHARDWATCH_DATA") or settings.BASE_DIR / "var") / "demo"
 
 
 class DemoError(Exception):

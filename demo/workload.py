@@ -9,7 +9,7 @@ from typing import NamedTuple
 Word = str | int | float
 Draw = Callable[[random.Random], list["Request"]]
 
-PLAYERS = 24_000
+PLAYERS = 30_000
 ACTIVE_PLAYERS = 4_000
 BAGS = 6_000
 GUILDS = 400
@@ -59,12 +59,10 @@ def profile(player: int) -> str:
     return text_of(player, 300 + player * 31 % 800)
 
 
-def profile_seconds(player: int) -> int:
-    return 300 if player < ACTIVE_PLAYERS else 1_800
-
-
-def kept_profile(player: int) -> tuple[Word, ...]:
-    return ("SET", f"user_cache:{player}", profile(player), "EX", profile_seconds(player))
+def kept_profile(player: int, rng: random.Random) -> tuple[Word, ...]:
+    # Lives of one length would end together, and their misses come in waves.
+    seconds = int((300 if player < ACTIVE_PLAYERS else 1_800) * rng.uniform(0.3, 1.7))
+    return ("SET", f"user_cache:{player}", profile(player), "EX", seconds)
 
 
 def any_player(rng: random.Random) -> int:
@@ -75,7 +73,7 @@ def read_profile(rng: random.Random) -> list[Request]:
     player = any_player(rng)
     # The big profiles are asked for less often: they are old accounts.
     player += player % HOARDER_STEP == 0 and rng.random() < 0.8
-    return [Request(("GET", f"user_cache:{player}"), kept_profile(player))]
+    return [Request(("GET", f"user_cache:{player}"), kept_profile(player, rng))]
 
 
 def read_stranger(rng: random.Random) -> list[Request]:
@@ -200,8 +198,7 @@ def game_data(rng: random.Random) -> Iterator[Request]:
         items: list[Word] = [word for n in range(24) for word in (f"item:{n}", n * bag % 50)]
         yield Request(("HSET", f"inventory:{bag}", "gold", bag * 31, *items))
     for player in range(PLAYERS):
-        seconds = profile_seconds(player)
-        yield Request((*kept_profile(player)[:-1], rng.randrange(seconds // 10, seconds), "NX"))
+        yield Request((*kept_profile(player, rng), "NX"))
 
 
 def session_data(rng: random.Random) -> Iterator[Request]:

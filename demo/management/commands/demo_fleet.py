@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from demo import fleet
-from demo.layout import DemoError, Home
+from demo.layout import DemoError, Home, default_directory
 from demo.lifeline import end_event
 
 
@@ -16,9 +15,7 @@ class Command(BaseCommand):
     help = "Run a real cluster of three shards and a primary with a replica, until stopped."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--dir", type=Path, default=settings.BASE_DIR / "var" / "demo", help="where it keeps its data"
-        )
+        parser.add_argument("--dir", type=Path, default=default_directory(), help="where it keeps its data")
 
     def handle(self, *args: Any, **options: Any) -> None:
         ending = end_event()
