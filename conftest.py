@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 
 from config import env
-from launcher import valkey
+from launcher import parts, valkey
 from launcher.testservers import TestServers
 from launcher.valkey import Valkey
 
@@ -108,9 +108,9 @@ def chromium_path() -> str:
 
 def needed_program(name: str) -> str:
     """Return its path; fail the test where it is missing, skip it where the run was told to do without."""
-    if name in os.environ.get("SHARDWATCH_TEST_WITHOUT", "").split(","):
+    if name in parts.left_out():
         pytest.skip(f"told to do without {name}")
-    path = shutil.which(name)
+    path = parts.PARTS[name].find()
     if path is None:
         pytest.fail(f"{name} is not installed; bin/test installs it as root, bin/test --without {name} does without")
     return path

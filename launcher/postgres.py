@@ -50,8 +50,7 @@ class Postgres:
         _refuse_other_version(programs, self.data)
         _allow_this_account(self.data)
         _own(self.sockets)
-        if (leftover := self.running_pid()) is not None:
-            _end(leftover)
+        self.end_running()
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
     def command(self, **settings: str) -> list[str]:
@@ -75,6 +74,13 @@ class Postgres:
             return pid if is_ours and Path(f"/proc/{pid}/exe").readlink().name.startswith("postgres") else None
         except (OSError, ValueError, IndexError):
             return None
+
+    def end_running(self) -> None:
+        """End a server on these files that somebody else left running."""
+        if (pid := self.running_pid()) is not None:
+            os.kill(pid, signal.SIGINT)
+            if not until(lambda: self.running_pid() is None, START_SECONDS):
+                os.kill(pid, signal.SIGKILL)
 
 
 def _programs() -> Path:
@@ -148,12 +154,6 @@ def _allow_this_account(data: Path) -> None:
         path.write_text(text)
         if other := account():
             os.chown(path, other.uid, other.gid)
-
-
-def _end(pid: int) -> None:
-    os.kill(pid, signal.SIGINT)
-    if not until(lambda: not Path(f"/proc/{pid}/exe").exists(), START_SECONDS):
-        os.kill(pid, signal.SIGKILL)
 
 
 def start_postgres(data: Path, sockets: Path, **settings: str) -> tuple[Postgres, subprocess.Popen[bytes]]:
