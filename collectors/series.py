@@ -114,7 +114,7 @@ def read(
     by: str = "cache",
     limit: int | None = None,
 ) -> list[Series]:
-    """Return one series a name, in one query a tier.
+    """Return one series a name: one query for those of every poll, one for details.
 
     `by` is "cache" or "node". With `limit`, only the nodes with the highest maxima get a line and the
     others one line "others" with their minimum and maximum. Raise RangeError as grid_of does, and
@@ -138,11 +138,9 @@ def _read_group(
     ids = [node.pk for node in nodes]
     single = grid.step <= cache.poll_interval_seconds
     if by == "node":
-        rows = [
-            row for piece in pieces for row in series_sql.by_node(piece, ids, metrics, grid.start, grid.step, single)
-        ]
+        rows = series_sql.by_node(pieces, ids, metrics, grid.start, grid.step, single)
         return [_node_series(metric, index, rows, nodes, grid, limit) for index, metric in enumerate(metrics)]
-    rows = [row for piece in pieces for row in series_sql.by_cache(piece, ids, metrics, grid.start, grid.step)]
+    rows = series_sql.by_cache(pieces, ids, metrics, grid.start, grid.step)
     return [_cache_series(metric, index, rows, grid) for index, metric in enumerate(metrics)]
 
 

@@ -95,49 +95,57 @@ def _fetch(sql: str, arguments: Sequence[object]) -> list[Row]:
         return cursor.fetchall()
 
 
-def by_node(piece: Piece, ids: list[int], metrics: Sequence[Shown], start: int, step: int, single: bool) -> list[Row]:
+def by_node(
+    found: Sequence[Piece], ids: list[int], metrics: Sequence[Shown], start: int, step: int, single: bool
+) -> list[Row]:
     """Return rows (node_id, point, then mean, min, max of each metric).
 
     With `single`, every point holds one sample at most and is not aggregated.
     """
-    source, arguments = _source(piece, ids, metrics)
-    if single and piece.tier == "raw":
+    source, arguments = _source(found, ids, metrics)
+    if single and _is_plain(found):
         columns = ", ".join(f"v{i}, v{i}, v{i}" for i in range(len(metrics)))
-        return _fetch(
-            f"SELECT node_id, {_point(start, step)}, {columns} FROM ({source}) AS v WHERE at >= %s", arguments
-        )
-    columns = ", ".join(_node_aggregate(piece.tier, i) for i in range(len(metrics)))
-    sql = f"SELECT node_id, {_point(start, step)}, {columns} FROM ({source}) AS v WHERE at >= %s GROUP BY 1, 2"
-    return _fetch(sql, arguments)
+        return _fetch(f"SELECT node_id, {_point(start, step)}, {columns} FROM ({source}) AS v", arguments)
+    columns = ", ".join(", ".join(_node_aggregates(_is_plain(found), i)) for i in range(len(metrics)))
+    return _fetch(f"SELECT node_id, {_point(start, step)}, {columns} FROM ({source}) AS v GROUP BY 1, 2", arguments)
 
 
-def _node_aggregate(tier: str, i: int) -> str:
-    if tier in TABLE:
-        return f"sum(v{i} * samples) / sum(samples) FILTER (WHERE v{i} IS NOT NULL), min(low{i}), max(high{i})"
-    return f"avg(v{i}), min(v{i}), max(v{i})"
+def _is_plain(found: Sequence[Piece]) -> bool:
+    return all(piece.tier not in TABLE for piece in found)
 
 
-def by_cache(piece: Piece, ids: list[int], metrics: Sequence[Shown], start: int, step: int) -> list[Row]:
+def _node_aggregates(is_plain: bool, i: int) -> tuple[str, str, str]:
+    """Return SQL for mean, minimum and maximum over the rows of a point, which count as many samples as they hold."""
+    if is_plain:
+        return f"avg(v{i})", f"min(v{i})", f"max(v{i})"
+    return (
+        f"sum(v{i} * samples) / sum(samples) FILTER (WHERE v{i} IS NOT NULL)",
+        f"min(low{i})",
+        f"max(high{i})",
+    )
+
+
+def by_cache(found: Sequence[Piece], ids: list[int], metrics: Sequence[Shown], start: int, step: int) -> list[Row]:
     """Return rows (point, nodes, then sum, max, min, mean over nodes of each metric).
 
     Amounts of data are summed over the nodes that were primaries then, those of connections and traffic over all.
     """
-    source, arguments = _source(piece, ids, metrics, with_primary=True)
-    named = _named_node_columns(piece.tier, metrics)
+    source, arguments = _source(found, ids, metrics, with_primary=True)
+    named = _named_node_columns(_is_plain(found), metrics)
     outer = ", ".join(_cache_aggregate(metric, i) for i, metric in enumerate(metrics))
     sql = f"""
         SELECT point, count(*)::int, {outer} FROM (
             SELECT node_id, {_point(start, step)} AS point, bool_or(was_primary) AS was_primary, {named}
-            FROM ({source}) AS v WHERE at >= %s GROUP BY 1, 2
+            FROM ({source}) AS v GROUP BY 1, 2
         ) AS nodes GROUP BY 1
     """
     return _fetch(sql, arguments)
 
 
-def _named_node_columns(tier: str, metrics: Sequence[Shown]) -> str:
+def _named_node_columns(is_plain: bool, metrics: Sequence[Shown]) -> str:
     parts = []
     for i in range(len(metrics)):
-        mean, low, high = _node_aggregate(tier, i).split(", ")
+        mean, low, high = _node_aggregates(is_plain, i)
         parts += [f"{mean} AS mean{i}", f"{low} AS min{i}", f"{high} AS max{i}"]
     return ", ".join(parts)
 
@@ -149,23 +157,53 @@ def _cache_aggregate(metric: Shown, i: int) -> str:
 
 
 def _source(
-    piece: Piece, ids: list[int], metrics: Sequence[Shown], with_primary: bool = False
+    found: Sequence[Piece], ids: list[int], metrics: Sequence[Shown], with_primary: bool = False
 ) -> tuple[str, list[object]]:
-    """Return SQL giving node_id, at, v0, v1 … of the piece, and its parameters with the final `at >=`."""
-    if piece.tier == "raw":
-        listed = ", ".join(f"({metric.sql})::float8 AS v{i}" for i, metric in enumerate(metrics))
-        listed += ", is_primary AS was_primary" if with_primary else ""
-        back = LOOK_BACK if "dt" in listed else timedelta(0)
-        return pairs(listed), [ids, piece.start - back, piece.end, piece.start]
-    if piece.tier == "detail":
-        return _detail(metrics, with_primary), [ids, piece.start - LOOK_BACK * 3, piece.end, piece.start]
+    """Return SQL giving node_id, at, v0, v1 … of all pieces, and its parameters.
+
+    Where rollups are among them, every row also has `samples` and low0, high0 …: a point at the border of
+    two tiers is made of both.
+    """
+    parts, arguments = [], list[object]()
+    for piece in found:
+        if piece.tier in TABLE:
+            parts.append(_rolled(piece.tier, metrics, with_primary))
+            arguments += [ids, piece.start, piece.end]
+            continue
+        sql, back = _measured(piece.tier, metrics, with_primary)
+        spread = "" if _is_plain(found) else _as_rolled(metrics)
+        parts.append(f"SELECT *{spread} FROM ({sql}) AS measured WHERE at >= %s")
+        arguments += [ids, piece.start - back, piece.end, piece.start]
+    columns = _columns(metrics, with_primary, _is_plain(found))
+    return " UNION ALL ".join(f"SELECT {columns} FROM ({part}) AS part" for part in parts), arguments
+
+
+def _columns(metrics: Sequence[Shown], with_primary: bool, is_plain: bool) -> str:
+    names = ["node_id", "at", *(["was_primary"] if with_primary else []), *([] if is_plain else ["samples"])]
+    kinds = ("v",) if is_plain else ("v", "low", "high")
+    return ", ".join([*names, *(f"{kind}{i}" for i in range(len(metrics)) for kind in kinds)])
+
+
+def _as_rolled(metrics: Sequence[Shown]) -> str:
+    return ", 1 AS samples" + "".join(f", v{i} AS low{i}, v{i} AS high{i}" for i in range(len(metrics)))
+
+
+def _measured(tier: str, metrics: Sequence[Shown], with_primary: bool) -> tuple[str, timedelta]:
+    """Return SQL over raw samples or details, and how long before the piece it must begin for rates."""
+    if tier == "detail":
+        return _detail(metrics, with_primary), LOOK_BACK * 3
+    listed = ", ".join(f"({metric.sql})::float8 AS v{i}" for i, metric in enumerate(metrics))
+    listed += ", is_primary AS was_primary" if with_primary else ""
+    return pairs(listed), LOOK_BACK if "dt" in listed else timedelta(0)
+
+
+def _rolled(tier: str, metrics: Sequence[Shown], with_primary: bool) -> str:
     columns = "".join(
         f", mean[{m.slot}]::float8 AS v{i}, minimum[{m.slot}]::float8 AS low{i}, maximum[{m.slot}]::float8 AS high{i}"
         for i, m in enumerate(metrics)
     )
     primary = f", mean[{SLOT['is_primary']}] > 0.5 AS was_primary" if with_primary else ""
-    sql = f"SELECT node_id, at, samples{columns}{primary} FROM {TABLE[piece.tier]} WHERE {_BETWEEN}"
-    return sql, [ids, piece.start, piece.end, piece.start]
+    return f"SELECT node_id, at, samples{columns}{primary} FROM {TABLE[tier]} WHERE {_BETWEEN}"
 
 
 def _detail(metrics: Sequence[Shown], with_primary: bool) -> str:

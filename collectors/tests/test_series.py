@@ -107,6 +107,19 @@ def test_it_adds_the_newest_end_that_is_not_rolled_up_yet() -> None:
     assert [value is not None for value in found.lines[0].mean[:3]] == [True, True, False]
 
 
+@pytest.mark.parametrize("by", ["node", "cache"])
+def test_it_makes_a_point_at_the_border_of_two_tiers_of_both(by: str) -> None:
+    cache = cache_with_nodes()
+    fill(cache, 40)
+    retention.roll_up(noon(331))
+
+    (found,) = series.read(cache, ["used_memory"], noon(), noon(4 * 3600), step=600, by=by)
+
+    assert found.lines[-1].mean[0] == pytest.approx(1000 + 19.5)
+    if by == "node":
+        assert (found.lines[0].minimum[0], found.lines[0].maximum[0]) == (1000, 1039)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_it_can_read_every_metric_of_the_catalogue_from_every_tier(name: str) -> None:
     cache = cache_with_nodes()
