@@ -1,0 +1,322 @@
+"""The only place that opens connections to watched servers.
+
+Connecting goes by steps of its own rather than through redis-py: name, TCP, TLS and AUTH must fail apart,
+and a managed service that refuses CLIENT or HELLO must still be reached. A kept `Link` costs a poll one
+write and one read: no stream, no task, no decoding.
+"""
+
+import asyncio
+import contextlib
+import re
+import socket
+import ssl
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
+
+import hiredis
+from django.conf import settings
+
+from collectors.failures import Cause, ReadError, from_error_reply, from_opening, from_tls_error
+from collectors.models import Step
+from collectors.source import Command, Reply
+from fleet.models import Cache
+from fleet.secrets import SecretUnreadableError
+
+# An array of a million parts is no answer to anything we ask, and hiredis would make room for it at once.
+LONG_ARRAY = re.compile(rb"(?:\A|\n)[*%~>]\d{7}")
+MISSING = object()
+CONNECTION_NAME = "shardwatch"
+SETNAME: Command = ("CLIENT", "SETNAME", CONNECTION_NAME)
+
+SocketAddress = tuple[socket.AddressFamily, Any]
+Done = Callable[[list[Reply] | ReadError], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How the servers of one cache are reached. Two are equal when nothing changed in between."""
+
+    tls: bool
+    username: str = ""
+    password: str = field(default="", repr=False)
+    ca_bundle: str = field(default="", repr=False)
+    client_certificate: str = field(default="", repr=False)
+    client_key: str = field(default="", repr=False)
+    check_hostname: bool = True
+
+    @classmethod
+    def of(cls, cache: Cache, tls: bool) -> Self:
+        """Return a cache's access. Raise ReadError where its secrets cannot be decrypted."""
+        try:
+            return cls(
+                tls,
+                cache.username,
+                cache.password.reveal(),
+                cache.ca_bundle,
+                cache.client_certificate,
+                cache.client_key.reveal(),
+                cache.tls_check_hostname,
+            )
+        except SecretUnreadableError as error:
+            raise ReadError(Step.AUTH, Cause.SECRET_UNREADABLE) from error
+
+    def login(self) -> Command | None:
+        """Return the AUTH command, None where no credentials are set."""
+        if self.username:
+            return ("AUTH", self.username, self.password)
+        return ("AUTH", self.password) if self.password else None
+
+    def redact(self, words: str) -> str:
+        """Return a server's words without the password: some servers repeat the arguments of a bad command."""
+        for secret in filter(None, (self.password, self.username and f"'{self.username}'")):
+            words = words.replace(secret, "(hidden)")
+        return words
+
+
+def tls_context(access: Access) -> ssl.SSLContext:
+    """Return the context for a cache's TLS. Raise ReadError where its certificates cannot be used."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = access.check_hostname
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        if access.ca_bundle:
+            context.load_verify_locations(cadata=access.ca_bundle)
+        else:
+            context.load_default_certs()
+        if access.client_certificate:
+            _load_client_certificate(context, access)
+    except (ssl.SSLError, ValueError) as error:
+        raise ReadError(Step.TLS, Cause.TLS_FILES, error) from error
+    return context
+
+
+def _load_client_certificate(context: ssl.SSLContext, access: Access) -> None:
+    # ssl reads a client certificate from a file only: one that its owner alone can read, gone at once.
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(f"{access.client_certificate}\n{access.client_key}\n")
+        file.flush()
+        # Without a password of its own OpenSSL would ask for one on the terminal.
+        context.load_cert_chain(file.name, password="")
+
+
+class Link(asyncio.Protocol):
+    """One open connection: writes pipelined commands and hands over their replies, one request at a time."""
+
+    def __init__(self, limit: int) -> None:
+        self.lost: ReadError | None = None
+        self.busy_since: float | None = None
+        self._limit = limit
+        self._reader = hiredis.Reader(notEnoughData=MISSING)
+        self._transport: asyncio.Transport | None = None
+        self._done: Done | None = None
+        self._step = Step.INFO
+        self._wanted = 0
+        self._received = 0
+        self._replies: list[Reply] = []
+        self._tail = b""
+        self._has_answered = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    @property
+    def peer(self) -> tuple[str, int] | None:
+        """Return the IP address and port at the other end."""
+        name = self._transport.get_extra_info("peername") if self._transport else None
+        return (str(name[0]), int(name[1])) if name else None
+
+    @property
+    def tls(self) -> ssl.SSLObject | None:
+        return self._transport.get_extra_info("ssl_object") if self._transport else None
+
+    def request(self, payload: bytes, count: int, done: Done, step: Step = Step.INFO) -> None:
+        """Write commands and call `done` once, with their `count` replies or with the failure."""
+        if self._replies and self.lost is None:
+            self._fail(self._unasked())
+        if self.lost or self._transport is None:
+            done(self.lost or ReadError(step, Cause.CUT))
+            return
+        self._done, self._wanted, self._received, self._step = done, count, 0, step
+        self.busy_since = time.monotonic()
+        self._transport.write(payload)
+
+    def abandon(self) -> None:
+        """Wait no longer for the replies; when they come they are thrown away and the link is free again."""
+        self._done = None
+
+    def data_received(self, data: bytes) -> None:
+        self._received += len(data)
+        if self._received > self._limit:
+            self._fail(ReadError(self._step, Cause.TOO_LONG))
+            return
+        if b"*" in data and LONG_ARRAY.search(self._tail + data):
+            self._fail(ReadError(self._step, Cause.TOO_LONG))
+            return
+        self._tail = data[-10:]
+        try:
+            self._reader.feed(data)
+            while (reply := self._reader.gets()) is not MISSING:
+                self._replies.append(reply)
+        except (hiredis.HiredisError, MemoryError):
+            self._fail(from_opening(data, self._step))
+            return
+        if self._wanted and len(self._replies) >= self._wanted:
+            self._finish()
+
+    def _finish(self) -> None:
+        replies, self._replies = self._replies, []
+        done, self._done, self._wanted, self.busy_since = self._done, None, 0, None
+        self._has_answered = True
+        if done:
+            done(replies)
+
+    def _unasked(self) -> ReadError:
+        """Return what it means that the server spoke first."""
+        first = self._replies[0]
+        if isinstance(first, hiredis.ReplyError):
+            return from_error_reply(str(first), self._step)
+        return ReadError(self._step, Cause.GARBAGE, first)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.lost:
+            return
+        if self._replies and (self._done is None or isinstance(self._replies[0], hiredis.ReplyError)):
+            failure = self._unasked()
+        elif isinstance(exc, ssl.SSLError):
+            failure = from_tls_error(exc)
+        elif self._has_answered or self._received or self.tls:
+            failure = ReadError(self._step, Cause.CUT)
+        else:
+            failure = ReadError(Step.TLS, Cause.TLS_EXPECTED)
+        self._fail(failure)
+
+    def _fail(self, failure: ReadError) -> None:
+        self.lost = failure
+        done, self._done = self._done, None
+        self.close()
+        if done:
+            done(failure)
+
+    def close(self) -> None:
+        self.lost = self.lost or ReadError(self._step, Cause.CUT)
+        if self._transport:
+            self._transport.abort()
+
+
+def pack(commands: Sequence[Command]) -> bytes:
+    """Return commands as they go over the wire, one after the other."""
+    return b"".join(hiredis.pack_command(cast(Any, command)) for command in commands)
+
+
+async def ask(link: Link, commands: Sequence[Command], step: Step = Step.INFO) -> list[Reply]:
+    """Return the replies to commands. Raise ReadError where the server fails or takes too long."""
+    answer: asyncio.Future[list[Reply]] = asyncio.get_running_loop().create_future()
+
+    def done(result: list[Reply] | ReadError) -> None:
+        if answer.done():
+            return
+        if isinstance(result, ReadError):
+            answer.set_exception(result)
+        else:
+            answer.set_result(result)
+
+    link.request(pack(commands), len(commands), done, step)
+    try:
+        async with asyncio.timeout(settings.POLL_COMMAND_TIMEOUT_SECONDS):
+            return await answer
+    except TimeoutError as error:
+        link.abandon()
+        raise ReadError(step, Cause.SILENT) from error
+
+
+async def resolve(host: str, port: int) -> list[SocketAddress]:
+    """Return the socket addresses of a host. Raise ReadError where the name is not known."""
+    try:
+        async with asyncio.timeout(settings.POLL_CONNECT_TIMEOUT_SECONDS):
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except TimeoutError as error:
+        raise ReadError(Step.RESOLVE, Cause.RESOLVE_SLOW) from error
+    except (OSError, UnicodeError) as error:
+        raise ReadError(Step.RESOLVE, Cause.UNKNOWN_HOST) from error
+    return [(family, address) for family, _, _, _, address in found]
+
+
+async def reach(addresses: Sequence[SocketAddress]) -> socket.socket:
+    """Return a socket connected to the first address that answers. Raise ReadError where none does."""
+    failure = ReadError(Step.CONNECT, Cause.CONNECT_SLOW)
+    for family, address in addresses:
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock.setblocking(False)
+        try:
+            async with asyncio.timeout(settings.POLL_CONNECT_TIMEOUT_SECONDS / len(addresses)):
+                await asyncio.get_running_loop().sock_connect(sock, address)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except BaseException as error:
+            sock.close()
+            if not isinstance(error, OSError):
+                raise
+            failure = _connect_failure(error)
+        else:
+            return sock
+    raise failure
+
+
+def _connect_failure(error: OSError) -> ReadError:
+    if isinstance(error, TimeoutError):
+        return ReadError(Step.CONNECT, Cause.CONNECT_SLOW)
+    if isinstance(error, ConnectionRefusedError):
+        return ReadError(Step.CONNECT, Cause.REFUSED)
+    return ReadError(Step.CONNECT, Cause.UNREACHABLE, error.strerror or error)
+
+
+async def attach(sock: socket.socket, host: str, context: ssl.SSLContext | None) -> Link:
+    """Return a link on a connected socket, after the TLS handshake where there is a context."""
+    link = Link(settings.POLL_REPLY_LIMIT_BYTES)
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(settings.POLL_CONNECT_TIMEOUT_SECONDS):
+            await loop.create_connection(
+                lambda: link, sock=sock, ssl=context, server_hostname=host if context else None
+            )
+    except TimeoutError as error:
+        sock.close()
+        raise ReadError(Step.TLS, Cause.TLS_SLOW) from error
+    except OSError as error:
+        sock.close()
+        raise from_tls_error(error) from error
+    return link
+
+
+async def log_in(link: Link, access: Access) -> None:
+    """Send AUTH where credentials are set. Raise ReadError where the server does not take them."""
+    command = access.login()
+    if command is None:
+        return
+    (reply,) = await ask(link, [command], Step.AUTH)
+    if isinstance(reply, hiredis.ReplyError):
+        failure = from_error_reply(access.redact(str(reply)), Step.AUTH)
+        if failure.cause is Cause.USER_OR_PASSWORD_WRONG and not access.username:
+            failure = ReadError(Step.AUTH, Cause.PASSWORD_WRONG, failure.words)
+        raise failure
+
+
+async def open_link(host: str, port: int, access: Access, context: ssl.SSLContext | None) -> Link:
+    """Return a link that is logged in. Raise ReadError naming the step that failed."""
+    sock = await reach(await resolve(host, port))
+    link = await attach(sock, host, context)
+    try:
+        await log_in(link, access)
+    except BaseException:
+        link.close()
+        raise
+    return link
+
+
+async def name_link(link: Link) -> Reply:
+    """Name the connection on the server's client list; return the reply, which may be a refusal."""
+    with contextlib.suppress(ReadError):
+        return (await ask(link, [SETNAME]))[0]
+    return None
