@@ -1,0 +1,123 @@
+"""From one node's replies to its readings: what poll.py does with each answer, without the database."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import hiredis
+
+from collectors.failures import Cause, ReadError, from_error_reply
+from collectors.metrics.hot import HOT_INDEX
+from collectors.models import Step
+from collectors.rounds import Answer
+from collectors.source import Command, Readings, Reply, Value, empty_row
+from collectors.sources.info import INFO
+from collectors.targets import Target
+from collectors.topology import Layout
+
+READ_AFTER, ROUND_TRIP = HOT_INDEX["read_after_ms"], HOT_INDEX["round_trip_seconds"]
+USED_MEMORY, MAXCLIENTS, OFFSET = HOT_INDEX["used_memory"], HOT_INDEX["maxclients"], HOT_INDEX["master_repl_offset"]
+STATE_OK, KNOWN_NODES = HOT_INDEX["cluster_state_ok"], HOT_INDEX["cluster_known_nodes"]
+EPOCH = HOT_INDEX["cluster_current_epoch"]
+# A delay beyond this is a clock that was set while the poll ran.
+READ_AFTER_LIMIT_MS = 600_000
+
+
+@dataclass(slots=True)
+class Digest:
+    """What one answer came to. `is_unsettled` says that the layout should be asked for anew."""
+
+    target: Target
+    row: list[Value] = field(default_factory=empty_row)
+    detail: dict[str, float] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    failure: ReadError | None = None
+    layout: Layout | None = None
+    is_unsettled: bool = False
+
+
+def digest(answer: Answer, tick: int, offset_seconds: float) -> Digest:
+    """Return the readings in an answer; `offset_seconds` is how long after its tick the round began."""
+    target, made = answer.request.target, Digest(answer.request.target)
+    made.failure = answer.failure or _failure(target, answer.request.commands, answer.replies)
+    if made.failure is None:
+        replies = dict(zip(answer.request.commands, answer.replies, strict=True))
+        _take_in(made, answer, replies, tick)
+    if made.failure is None:
+        read_after = int((offset_seconds + answer.after_seconds) * 1000)
+        made.row[READ_AFTER] = read_after if 0 <= read_after <= READ_AFTER_LIMIT_MS else None
+        made.row[ROUND_TRIP] = answer.round_trip_seconds
+    made.is_unsettled |= (made.failure is None) != (target.failure is None)
+    return made
+
+
+def _failure(target: Target, commands: Sequence[Command], replies: Sequence[Reply]) -> ReadError | None:
+    """Return why INFO failed, None where it did not; remember which commands the node lets us run."""
+    failure = None
+    for command, reply in zip(commands, replies, strict=True):
+        target.support.note(command, reply)
+        if command == INFO and isinstance(reply, hiredis.ReplyError):
+            failure = from_error_reply(target.way.access.redact(str(reply)), Step.INFO)
+        elif command == INFO and not isinstance(reply, bytes):
+            failure = ReadError(Step.INFO, Cause.NOT_INFO)
+    return failure
+
+
+def _take_in(made: Digest, answer: Answer, replies: dict[Command, Reply], tick: int) -> None:
+    target = made.target
+    for source in answer.request.sources:
+        own = [replies[command] for command in source.commands()]
+        target.ran(source, tick)
+        if all(isinstance(reply, hiredis.ReplyError) for reply in own):
+            continue
+        readings = source.parse(own)
+        if readings.hot is not None:
+            _merge(made, readings.hot, carried=source.every() > 0)
+        made.detail.update(readings.detail)
+        made.facts.update(readings.facts)
+        made.layout = made.layout or readings.layout
+        if source.name == "info":
+            _know(made, readings)
+    for slot, value in target.carried.items():
+        if made.row[slot] is None:
+            made.row[slot] = value
+
+
+def _merge(made: Digest, row: list[Value], carried: bool) -> None:
+    """Put a source's numbers into the row. What is asked for rarely stands for the polls in between too."""
+    if carried:
+        made.target.carried.update({slot: value for slot, value in enumerate(row) if value is not None})
+    elif made.row[USED_MEMORY] is None:
+        made.row = row
+    else:
+        made.row = [mine if mine is not None else other for mine, other in zip(made.row, row, strict=True)]
+
+
+def _know(made: Digest, readings: Readings) -> None:
+    """Learn from INFO what kind of node this is, and whether its place among the others changed."""
+    target = made.target
+    if readings.facts:
+        target.learn(readings.facts)
+        made.is_unsettled |= bool({"role", "master_host", "master_port", "run_id"} & readings.facts.keys())
+    if target.texts.get("redis_mode") == "sentinel":
+        made.failure = ReadError(Step.INFO, Cause.SENTINEL)
+    elif made.row[USED_MEMORY] is None and "redis_version" not in target.texts:
+        made.failure = ReadError(Step.INFO, Cause.NOT_INFO)
+    target.standing.reports_limits = made.row[MAXCLIENTS] is not None
+    before = {(replica.host, replica.port) for replica in target.replicas}
+    made.is_unsettled |= before != {(replica.host, replica.port) for replica in readings.replicas}
+    target.replicas = readings.replicas
+
+
+def settle(made: Digest) -> None:
+    """Bring the target up to its digest: how it did, and how well it can speak for its cluster."""
+    target, row = made.target, made.row
+    target.failure = made.failure
+    if made.failure is None:
+        target.failing_since = None
+        rank = (int(bool(row[STATE_OK])), int(row[KNOWN_NODES] or 0), int(row[EPOCH] or 0))
+        made.is_unsettled |= bool(target.rank) and target.rank[1:] != rank[1:]
+        target.rank = rank
+        return
+    target.mark_failing()
+    if made.failure.step in {Step.AUTH, Step.CONNECT}:
+        target.drop_soon()

@@ -1,0 +1,289 @@
+"""The poll: all nodes of some caches are asked at once, and what they answer is written.
+
+The thread that polls holds the leases, reads the replies and writes; connections live on the background
+loop. Answers are written after a second at the latest, those of slow nodes when they come, so that no node
+delays another. A node that failed the last time is not waited for.
+"""
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from collectors import backlog, capabilities, leases, statuses, topology
+from collectors.backlog import AWAY
+from collectors.digest import OFFSET, STATE_OK, Digest, digest, settle
+from collectors.leases import Claim, Outcome
+from collectors.metrics.hot import HOT_INDEX
+from collectors.rounds import Answer, Request, Round
+from collectors.samples import NodeReading
+from collectors.source import Source
+from collectors.targets import Pool, Target
+from collectors.topology import KnownNode, Layout
+from fleet.addresses import Address, AddressError, parse_addresses
+from fleet.models import Cache, Node
+
+logger = logging.getLogger(__name__)
+LAG_BYTES, LAG_SECONDS = HOT_INDEX["replication_lag_bytes"], HOT_INDEX["replication_lag_seconds"]
+IS_PRIMARY = HOT_INDEX["is_primary"]
+# A server outside a cluster that nobody names any more is kept for so long after its last answer.
+LOST_SECONDS = 3_600
+
+Place = tuple[str, int]
+
+
+@lru_cache(maxsize=4096)
+def seeds_of(address: str) -> tuple[Address, ...]:
+    """Return the servers named in an address, none where it cannot be read."""
+    try:
+        return tuple(parse_addresses(address)[0])
+    except AddressError:
+        return ()
+
+
+def current_tick(now: float | None = None) -> int:
+    """Return the newest point of the grid that polls lie on, in seconds since the epoch."""
+    return int(now or time.time()) // settings.POLL_TICK_SECONDS * settings.POLL_TICK_SECONDS
+
+
+def poll_caches(cache_ids: Sequence[int], tick: int, pool: Pool, worker: str) -> list[int]:
+    """Poll those of the caches that nobody else polls; return which ones."""
+    try:
+        claims = leases.claim(cache_ids, tick, worker)
+    except AWAY as error:
+        connection.close()
+        logger.warning("The database is away; nothing is polled at %d: %s", tick, type(error).__name__)
+        return []
+    if claims:
+        Poll(claims, tick, pool, worker).run()
+    return [claim.cache_id for claim in claims]
+
+
+class Watched:
+    """One cache during one poll."""
+
+    def __init__(self, cache: Cache, claim: Claim, targets: list[Target], is_unsettled: bool) -> None:
+        self.cache = cache
+        self.targets = targets
+        self.waiting = {target.node_id for target in targets}
+        self.is_unsettled = is_unsettled or claim.topology_at is None
+        age = (timezone.now() - claim.topology_at).total_seconds() if claim.topology_at else 0.0
+        # Less than nothing: the clock was set back.
+        self.layout_is_due = self.is_unsettled or not 0 <= age < settings.TOPOLOGY_INTERVAL_SECONDS
+        self.layout: Layout | None = None
+        self.lags: dict[Place, tuple[int | None, int | None]] = {}
+        self.saw_topology = self.has_answered = self.is_concluded = False
+        self.commands = 0
+
+    @property
+    def has_cluster_layout(self) -> bool:
+        """Return whether the layout is to be had from the cluster itself."""
+        return any(target.standing.in_cluster and target.layout_source() for target in self.targets)
+
+    @property
+    def lacks_layout(self) -> bool:
+        return self.is_unsettled and self.layout is None and self.has_cluster_layout and not self.is_concluded
+
+    @property
+    def may_conclude(self) -> bool:
+        return not (self.waiting or self.is_concluded or self.lacks_layout)
+
+    def take_in(self, made: Digest) -> None:
+        self.waiting.discard(made.target.node_id)
+        self.is_unsettled |= made.is_unsettled
+        self.has_answered |= made.failure is None
+        self.note_layout(made)
+
+    def note_layout(self, made: Digest) -> None:
+        if made.layout:
+            # A node that is cut off from its cluster sees nodes missing that are not gone.
+            self.layout = replace(made.layout, complete=made.layout.complete and made.row[STATE_OK] is True)
+
+    def speaker(self) -> Target | None:
+        """Return the node that can best tell the cluster's layout: one that answers and calls it healthy."""
+        able = [target for target in self.targets if target.failure is None and target.layout_source()]
+        return max(able, key=lambda target: target.rank, default=None)
+
+
+class Poll:
+    """One poll of some caches at one tick."""
+
+    def __init__(self, claims: Sequence[Claim], tick: int, pool: Pool, worker: str) -> None:
+        self.tick, self.pool, self.worker = tick, pool, worker
+        self.begun_at = time.monotonic()
+        self.offset_seconds = time.time() - tick
+        self.watched = self._load(claims)
+
+    def _load(self, claims: Sequence[Claim]) -> dict[int, Watched]:
+        by_id = {claim.cache_id: claim for claim in claims}
+        caches = Cache.objects.filter(pk__in=by_id)
+        nodes: dict[int, list[Node]] = defaultdict(list)
+        for node in Node.objects.present().filter(cache_id__in=by_id).order_by("pk"):
+            nodes[node.cache_id].append(node)
+        return {cache.pk: self._watch(cache, by_id[cache.pk], nodes[cache.pk]) for cache in caches}
+
+    def _watch(self, cache: Cache, claim: Claim, nodes: list[Node]) -> Watched:
+        seeds = seeds_of(cache.address)
+        if seeds and not nodes:
+            topology.ensure_seeds(cache)
+            nodes = list(cache.nodes.present())
+        tls = bool(seeds) and seeds[0].tls
+        return Watched(cache, claim, self.pool.targets(cache, nodes, tls), self.pool.is_unsettled(cache.pk))
+
+    def run(self) -> None:
+        try:
+            self._poll_nodes()
+            self._ask_layouts()
+            self._conclude([watched for watched in self.watched.values() if not watched.is_concluded])
+        except AWAY as error:
+            connection.close()
+            logger.warning("The database went away during a poll: %s", type(error).__name__)
+
+    def _poll_nodes(self) -> None:
+        requests = [request for watched in self.watched.values() for request in self._requests(watched)]
+        for answers in Round(requests).run():
+            digests = [made for answer in answers if (made := self._digest(answer))]
+            for made in digests:
+                settle(made)
+                self.watched[made.target.cache_id].take_in(made)
+            self._write(digests)
+            self._conclude([watched for watched in self.watched.values() if watched.may_conclude])
+
+    def _requests(self, watched: Watched) -> Iterator[Request]:
+        speaker = watched.speaker() if watched.layout_is_due else None
+        for target in watched.targets:
+            sources = target.due_sources(self.tick)
+            if target is speaker and (layout := target.layout_source()):
+                sources.append(layout)
+            yield _request(target, sources, watched)
+
+    def _ask_layouts(self) -> None:
+        """Ask clusters that changed while we looked, or were not known as such before, for their layout."""
+        questions = []
+        for watched in self.watched.values():
+            speaker = watched.speaker() if watched.lacks_layout else None
+            if speaker and (layout := speaker.layout_source()):
+                questions.append(_request(speaker, [*speaker.named_sources("cluster_info"), layout], watched))
+        for answers in Round(questions).run() if questions else ():
+            for made in filter(None, map(self._digest, answers)):
+                self.watched[made.target.cache_id].note_layout(made)
+
+    def _digest(self, answer: Answer) -> Digest | None:
+        """Return what an answer came to. One that breaks our reading must not cost the others theirs."""
+        try:
+            return digest(answer, self.tick, self.offset_seconds)
+        except Exception:
+            logger.exception("The answer of node %d cannot be read.", answer.request.target.node_id)
+            return None
+
+    def _write(self, digests: Sequence[Digest]) -> None:
+        """Write what came in one go: states first, as summaries of samples read roles."""
+        self._note_lags(digests)
+        readings = [
+            NodeReading(made.target.node_id, self.tick, made.row, made.detail or None, made.facts)
+            for made in digests
+            if made.failure is None
+        ]
+        silent = {made.target.cache_id for made in digests} - {
+            made.target.cache_id for made in digests if made.failure is None
+        }
+        try:
+            self._write_states(digests)
+        except AWAY:
+            connection.close()
+        if readings or silent:
+            backlog.write(readings, silent, self.tick)
+
+    def _write_states(self, digests: Sequence[Digest]) -> None:
+        now = timezone.now()
+        statuses.record([(made.target.node_id, made.failure) for made in digests], now)
+        news = ((made.target.node_id, made.target.support.news()) for made in digests)
+        capabilities.store([(node_id, states) for node_id, states in news if states], now)
+        for made in digests:
+            _write_role(made)
+
+    def _note_lags(self, digests: Sequence[Digest]) -> None:
+        """Give each replica's row its distance from the primary, as the primary tells it."""
+        for made in digests:
+            offset = made.row[OFFSET]
+            lags = self.watched[made.target.cache_id].lags
+            for replica in made.target.replicas if made.failure is None else ():
+                behind = (
+                    max(int(offset) - replica.offset, 0) if offset is not None and replica.offset is not None else None
+                )
+                lags[replica.host or made.target.host, replica.port] = (behind, replica.lag_seconds)
+        for made in digests:
+            target = made.target
+            lags = self.watched[target.cache_id].lags
+            found = lags.get(target.place) or (lags.get(target.peer) if target.peer else None)
+            if found and made.row[IS_PRIMARY] is False:
+                made.row[LAG_BYTES], made.row[LAG_SECONDS] = found
+
+    def _conclude(self, finished: Sequence[Watched]) -> None:
+        """Bring the layout up to date and give the lease back, for caches whose nodes all had their turn."""
+        for watched in finished:
+            watched.is_concluded = True
+            self._sync_topology(watched)
+        leases.release([self._outcome(watched) for watched in finished], self.tick, self.worker)
+
+    def _sync_topology(self, watched: Watched) -> None:
+        cache_id = watched.cache.pk
+        layout = watched.layout
+        if not watched.has_cluster_layout and (watched.layout_is_due or watched.is_unsettled):
+            layout = _standalone(watched)
+        if layout:
+            watched.saw_topology = True
+            if topology.sync(cache_id, layout, timezone.now()):
+                backlog.write([], [cache_id], self.tick)
+        elif not watched.has_answered:
+            # Nobody that we know answers: perhaps all moved, and the seeds lead to where they are now.
+            topology.ensure_seeds(watched.cache)
+        self.pool.mark_settled(cache_id, watched.saw_topology or not watched.is_unsettled)
+        engines = {target.standing.engine for target in watched.targets if target.failure is None}
+        if len(engines) == 1 and engines != {watched.cache.engine}:
+            Cache.objects.filter(pk=cache_id).update(engine=engines.pop())
+
+    def _outcome(self, watched: Watched) -> Outcome:
+        return Outcome(
+            watched.cache.pk,
+            time.monotonic() - self.begun_at,
+            self.offset_seconds > leases.LATE_SECONDS,
+            watched.commands,
+            sum(target.link is not None and target.link.lost is None for target in watched.targets),
+            watched.saw_topology,
+        )
+
+
+def _request(target: Target, sources: Sequence[Source], watched: Watched) -> Request:
+    commands = tuple(dict.fromkeys(command for source in sources for command in source.commands()))
+    watched.commands += len(commands)
+    return Request(target, tuple(sources), commands)
+
+
+def _write_role(made: Digest) -> None:
+    """Follow a change of role at once; the layout brings the rest."""
+    role = {True: Node.Role.PRIMARY.value, False: Node.Role.REPLICA.value}.get(bool(made.row[IS_PRIMARY]))
+    if made.row[IS_PRIMARY] is not None and role and role != made.target.role:
+        Node.objects.filter(pk=made.target.node_id).update(role=role)
+        made.target.role = role
+
+
+def _standalone(watched: Watched) -> Layout | None:
+    """Return the layout of servers outside a cluster, None where none of them answered."""
+    if not watched.has_answered:
+        return None
+    known = [
+        KnownNode(target.place, target.role, target.shard_id, target.seen(), _is_lost(target))
+        for target in watched.targets
+    ]
+    return topology.standalone_layout([(seed.host, seed.port) for seed in seeds_of(watched.cache.address)], known)
+
+
+def _is_lost(target: Target) -> bool:
+    return target.failing_since is not None and time.monotonic() - target.failing_since > LOST_SECONDS

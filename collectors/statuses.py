@@ -1,0 +1,36 @@
+"""How the polls of each node went: one statement a batch."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import connection
+
+from collectors.failures import ReadError
+
+RECORD = """
+    INSERT INTO collectors_nodestatus AS status
+        (node_id, attempted_at, answered_at, failing_since, failed_step, failed_reason, polls, failures)
+    SELECT seen.node_id, %s, CASE WHEN step = '' THEN %s END, CASE WHEN step <> '' THEN %s END, step, reason, 1,
+        (step <> '')::int
+    FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS seen (node_id, step, reason)
+    JOIN fleet_node ON fleet_node.id = seen.node_id ORDER BY seen.node_id
+    ON CONFLICT (node_id) DO UPDATE SET
+        attempted_at = EXCLUDED.attempted_at,
+        answered_at = COALESCE(EXCLUDED.answered_at, status.answered_at),
+        failing_since = CASE WHEN EXCLUDED.failed_step <> ''
+            THEN COALESCE(status.failing_since, EXCLUDED.failing_since) END,
+        failed_step = EXCLUDED.failed_step, failed_reason = EXCLUDED.failed_reason,
+        polls = status.polls + 1, failures = status.failures + EXCLUDED.failures
+"""
+
+
+def record(results: Sequence[tuple[int, ReadError | None]], now: datetime) -> None:
+    """Write down which nodes answered and which failed, why, and since when."""
+    rows = sorted(
+        (node_id, failure.step if failure else "", failure.reason() if failure else "") for node_id, failure in results
+    )
+    if not rows:
+        return
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    with connection.cursor() as cursor:
+        cursor.execute(RECORD, [now, now, now, *columns])

@@ -1,0 +1,217 @@
+"""Watched nodes as this process holds them: a kept connection each, and what is remembered from poll to poll."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from collectors import background, capabilities
+from collectors.capabilities import Support
+from collectors.connections import SETNAME, Access, Link, name_link, open_link, tls_context
+from collectors.failures import ReadError
+from collectors.source import Command, ReplicaSeen, Source, Standing, Value
+from collectors.sources import make_sources
+from collectors.sources.info import INFO
+from collectors.topology import Standalone, address_text
+from fleet.engines import Engine
+from fleet.models import Cache, Node
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How to reach the nodes of one cache; `broken` says why it cannot be tried at all."""
+
+    access: Access
+    context: ssl.SSLContext | None
+    broken: ReadError | None = None
+
+    @classmethod
+    def of(cls, cache: Cache, tls: bool) -> "Way":
+        access = Access(tls)
+        try:
+            access = Access.of(cache, tls)
+            return cls(access, tls_context(access) if tls else None)
+        except ReadError as failure:
+            return cls(access, None, failure)
+
+
+class Target:
+    """One node that this process polls. The link belongs to the loop's thread, the rest to the poll at hand."""
+
+    def __init__(self, node: Node, way: Way, support: Support) -> None:
+        self.node_id, self.cache_id = node.pk, node.cache_id
+        self.identity, self.host, self.port = node.identity, node.host, node.port
+        self.role, self.shard_id = node.role, node.shard_id
+        self.way, self.support = way, support
+        self.link: Link | None = None
+        self.opening: asyncio.Task[Link] | None = None
+        # Why the last poll failed; a node that failed holds up no later poll.
+        self.failure: ReadError | None = None
+        self.failing_since: float | None = None
+        self.sources: tuple[Source, ...] = make_sources(node.host, way.access.tls)
+        self.due: dict[str, int] = {}
+        self.standing = Standing()
+        self.texts: dict[str, str] = {}
+        self.carried: dict[int, Value] = {}
+        self.replicas: Sequence[ReplicaSeen] = ()
+        self.peer: tuple[str, int] | None = None
+        self.rank: tuple[int, ...] = ()
+        self.used_at = time.monotonic()
+        self.interval_seconds = float(settings.POLL_INTERVAL_SECONDS)
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.host, self.port
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Return whether the node is known by its address alone."""
+        return self.identity == address_text(self.host, self.port)
+
+    def due_sources(self, tick: int) -> list[Source]:
+        """Return the sources of nodes whose time has come and whose commands are not refused."""
+        return [
+            source
+            for source in self.sources
+            if not source.once_a_cache
+            and (source.every() == 0 or self.due.get(source.name, tick) <= tick)
+            and source.wanted(self.standing)
+            and self.may_run(source.commands())
+        ]
+
+    def named_sources(self, name: str) -> list[Source]:
+        return [source for source in self.sources if source.name == name]
+
+    def layout_source(self) -> Source | None:
+        """Return the source that this node can tell the whole cache's layout by."""
+        for source in self.sources:
+            if source.once_a_cache and source.wanted(self.standing) and self.may_run(source.commands()):
+                return source
+        return None
+
+    def may_run(self, commands: Iterable[Command]) -> bool:
+        """Return whether at least one of these commands is not known to be refused."""
+        return any(not self.support.is_refused(command) or command == INFO for command in commands)
+
+    def ran(self, source: Source, tick: int) -> None:
+        """Set the next time of a source. Nodes take their turns at different ticks, so that load stays even."""
+        if every := source.every():
+            spread = self.node_id * settings.POLL_TICK_SECONDS % every
+            self.due[source.name] = ((tick + spread) // every + 1) * every - spread
+
+    def learn(self, facts: dict[str, str]) -> None:
+        """Take in what the node says of its kind."""
+        self.texts.update(facts)
+        texts = self.texts
+        valkey = "valkey_version" in texts or texts.get("server_name") == "valkey"
+        numbers = texts.get("redis_version", "").split(".")
+        mode = texts.get("redis_mode") or texts.get("server_mode")
+        self.standing.engine = Engine.VALKEY if valkey else Engine.REDIS
+        self.standing.version = tuple(int(number) for number in numbers if number.isdigit() and len(number) < 10)
+        self.standing.in_cluster = texts.get("cluster_enabled") == "1" or mode == "cluster"
+
+    def seen(self) -> Standalone | None:
+        """Return what the node said of its replication at the last poll, None where it failed."""
+        if self.failure or "role" not in self.texts:
+            return None
+        role = {"master": Node.Role.PRIMARY.value, "slave": Node.Role.REPLICA.value}.get(self.texts["role"], "")
+        host, port = self.texts.get("master_host", ""), self.texts.get("master_port", "")
+        is_replica = role == Node.Role.REPLICA and host and port.isdigit() and len(port) < 6
+        listed = tuple((replica.host or self.host, replica.port) for replica in self.replicas)
+        return Standalone(
+            role, self.texts.get("run_id", ""), (host, int(port)) if is_replica else None, listed, self.peer
+        )
+
+    async def open(self) -> Link:
+        """Connect and log in; name the connection unless the node is known to refuse that."""
+        if self.way.broken:
+            raise self.way.broken
+        link = await open_link(self.host, self.port, self.way.access, self.way.context)
+        if not self.support.is_refused(SETNAME):
+            self.support.note(SETNAME, await name_link(link))
+        self.link, self.peer = link, link.peer
+        return link
+
+    def mark_failing(self) -> None:
+        self.failing_since = self.failing_since or time.monotonic()
+
+    def drop_soon(self) -> None:
+        """Close a connection that is up but of no use, from any thread."""
+        if self.link and self.link.lost is None:
+            background.loop().call_soon_threadsafe(self.drop)
+
+    def drop(self) -> None:
+        """Close the connection; only in the loop's thread."""
+        if self.opening:
+            self.opening.cancel()
+        if self.link:
+            self.link.close()
+        self.link = self.opening = None
+
+
+class Pool:
+    """All targets of one process by node id."""
+
+    def __init__(self) -> None:
+        self._targets: dict[int, Target] = {}
+        # Caches whose layout may have changed since it was last read.
+        self._unsettled: set[int] = set()
+        self._ways: dict[int, tuple[tuple[object, ...], Way]] = {}
+
+    def targets(self, cache: Cache, nodes: Sequence[Node], tls: bool) -> list[Target]:
+        """Return the targets of a cache's nodes; those whose address or credentials changed begin anew."""
+        way = self._way(cache, tls)
+        fresh = [node for node in nodes if not self._is_current(node, way)]
+        if fresh:
+            support = capabilities.load([node.pk for node in fresh])
+            for node in fresh:
+                self._discard(self._targets.pop(node.pk, None))
+                self._targets[node.pk] = Target(node, way, support[node.pk])
+        found = []
+        for node in nodes:
+            target = self._targets[node.pk]
+            target.identity, target.role, target.shard_id = node.identity, node.role, node.shard_id
+            target.used_at, target.interval_seconds = time.monotonic(), float(cache.poll_interval_seconds)
+            found.append(target)
+        return found
+
+    def _way(self, cache: Cache, tls: bool) -> Way:
+        secrets = (cache.password.stored, cache.client_key.stored)
+        texts = (cache.username, cache.ca_bundle, cache.client_certificate, cache.tls_check_hostname, tls)
+        stamp = (*secrets, *texts)
+        known = self._ways.get(cache.pk)
+        if known is None or known[0] != stamp:
+            known = self._ways[cache.pk] = (stamp, Way.of(cache, tls))
+        return known[1]
+
+    def _is_current(self, node: Node, way: Way) -> bool:
+        target = self._targets.get(node.pk)
+        return target is not None and target.place == (node.host, node.port) and target.way is way
+
+    def is_unsettled(self, cache_id: int) -> bool:
+        return cache_id in self._unsettled
+
+    def mark_settled(self, cache_id: int, is_settled: bool) -> None:
+        (self._unsettled.discard if is_settled else self._unsettled.add)(cache_id)
+
+    def _discard(self, target: Target | None) -> None:
+        if target:
+            background.loop().call_soon_threadsafe(target.drop)
+
+    def failures(self) -> list[tuple[str, ReadError]]:
+        """Return the addresses that failed at their last poll, and why."""
+        return [(address_text(*target.place), target.failure) for target in self._targets.values() if target.failure]
+
+    def sweep(self) -> None:
+        """Close what was not polled for three intervals: its node left, or another worker polls it now."""
+        now = time.monotonic()
+        for target in list(self._targets.values()):
+            if now - target.used_at > 3 * target.interval_seconds + settings.POLL_TICK_SECONDS:
+                self._discard(self._targets.pop(target.node_id, None))
+
+    def close(self) -> None:
+        for target in list(self._targets.values()):
+            self._discard(self._targets.pop(target.node_id, None))

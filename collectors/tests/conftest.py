@@ -1,0 +1,60 @@
+"""A poller to drive by hand, and caches to give it."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from collectors import leases, poll
+from collectors.models import NodeStatus
+from collectors.targets import Pool
+from fleet.models import Cache, Node
+from fleet.secrets import Secret
+
+
+class Poller:
+    """Polls caches tick by tick, as a worker would, in the thread of the test."""
+
+    def __init__(self) -> None:
+        self.pool = Pool()
+        self.tick = poll.current_tick() - 1800
+
+    def poll(self, *caches: Cache, worker: str = "test") -> list[int]:
+        self.tick += settings.POLL_INTERVAL_SECONDS
+        ids = [cache.pk for cache in caches]
+        leases.make_missing(ids)
+        return poll.poll_caches(ids, self.tick, self.pool, worker)
+
+    def sample(self, node: Node, *names: str) -> tuple[Any, ...] | None:
+        """Return columns of the sample that the last poll wrote for a node."""
+        at = datetime.fromtimestamp(self.tick, UTC)
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT {', '.join(names)} FROM sample WHERE node_id = %s AND at = %s", [node.pk, at])
+            row: tuple[Any, ...] | None = cursor.fetchone()
+            return row
+
+
+@pytest.fixture
+def poller(db: None) -> Iterator[Poller]:
+    made = Poller()
+    yield made
+    made.pool.close()
+
+
+@pytest.fixture
+def cache_at(db: None) -> Callable[..., Cache]:
+    """Register a cache: `cache_at("redis://127.0.0.1:6379", password="x")`."""
+
+    def register(address: str, password: str = "", name: str = "", **fields: Any) -> Cache:
+        name = name or f"cache-{Cache.objects.count()}"
+        return Cache.objects.create(name=name, address=address, password=Secret.of(password), **fields)
+
+    return register
+
+
+def status_of(cache: Cache) -> NodeStatus:
+    """Return how the only node of a cache is."""
+    return NodeStatus.objects.get(node__cache=cache)
