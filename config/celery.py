@@ -1,11 +1,68 @@
-"""The Celery application."""
+"""The Celery application and the one table of what beat starts."""
 
+import math
 import os
+import time
+from datetime import datetime, timedelta
+from typing import Any
 
 from celery import Celery
+from celery.schedules import schedstate, schedule
+from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+
+class Grid(schedule):  # type: ignore[misc]
+    """Due at whole multiples of its period since the epoch, so that a poll begins when its tick does."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(run_every=timedelta(seconds=seconds))
+        self.period = seconds
+
+    def remaining_estimate(self, last_run_at: datetime) -> timedelta:
+        return timedelta(seconds=self._next_after(last_run_at.timestamp()) - time.time())
+
+    def is_due(self, last_run_at: datetime) -> Any:
+        now, last = time.time(), last_run_at.timestamp()
+        # A last run in the future: the clock was set back.
+        if last > now + self.period or self._next_after(last) <= now:
+            return schedstate(is_due=True, next=self._next_after(now) - now)
+        return schedstate(is_due=False, next=self._next_after(last) - now)
+
+    def _next_after(self, moment: float) -> float:
+        return (math.floor(moment / self.period) + 1) * self.period
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.period,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Grid) and other.period == self.period
+
+    def __hash__(self) -> int:
+        return hash(self.period)
+
+
+def every(task: str, seconds: float, queue: str = "celery") -> dict[str, Any]:
+    """Return an entry of beat; what waits longer than a period is dropped, the next one is due."""
+    return {"task": task, "schedule": Grid(seconds), "options": {"queue": queue, "expires": seconds}}
+
+
 app = Celery("shardwatch")
 app.config_from_object("django.conf:settings", namespace="CELERY")
+app.conf.update(
+    beat_schedule={
+        "dispatch-polls": every("collectors.tasks.dispatch_polls", settings.POLL_TICK_SECONDS, "poll"),
+        "roll-up": every("collectors.tasks.roll_up", settings.ROLLUP_INTERVAL_SECONDS),
+        "keep-partitions": every("collectors.tasks.keep_partitions", settings.RETENTION_INTERVAL_SECONDS),
+        "forget-lost-workers": every("collectors.tasks.forget_lost_workers", 300),
+    },
+    task_default_queue="celery",
+    # A worker takes only what it can begin: polls that wait elsewhere may be taken by others, or expire.
+    worker_prefetch_multiplier=1,
+    worker_send_task_events=False,
+    broker_connection_retry_on_startup=True,
+    # A broker that restarts is back within seconds; a dispatch that waits longer is overtaken by the next.
+    task_publish_retry_policy={"max_retries": 5, "interval_start": 0.1, "interval_step": 0.3, "interval_max": 1},
+)
 app.autodiscover_tasks()

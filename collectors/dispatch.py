@@ -1,0 +1,95 @@
+"""Handing out polls: which caches are due at a tick, in which batches, and to which worker."""
+
+import hashlib
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+
+from celery import Celery
+from django.conf import settings
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from collectors import leases
+from collectors.models import Beat, PollWorker
+from fleet.models import Cache
+
+logger = logging.getLogger(__name__)
+QUEUE = "poll"
+# A cache and the number of its nodes.
+Sized = tuple[int, int]
+# What a worker left in its own queue is thrown away when it was not seen for so long.
+FORGET_SECONDS = 300
+
+
+def queue_of(worker: str) -> str:
+    """Return the name of a worker's own queue."""
+    return f"{QUEUE}.{worker}"
+
+
+def is_due(interval_seconds: int, tick: int) -> bool:
+    """Return whether a cache with this interval is polled at this tick of the common grid."""
+    step = settings.POLL_TICK_SECONDS
+    return tick % (-(-interval_seconds // step) * step) == 0
+
+
+def due_caches(tick: int) -> dict[int, list[Sized]]:
+    """Return the caches due at a tick with their sizes, in order of id, by interval in seconds."""
+    rows = (
+        Cache.objects.filter(is_paused=False)
+        .annotate(size=Count("nodes", filter=Q(nodes__left_at=None)))
+        .order_by("pk")
+        .values_list("pk", "poll_interval_seconds", "size")
+    )
+    due: dict[int, list[Sized]] = defaultdict(list)
+    for cache_id, interval, size in rows:
+        if is_due(interval, tick):
+            due[interval].append((cache_id, max(size, 1)))
+    return due
+
+
+def worker_of(cache_id: int, workers: Sequence[str]) -> str:
+    """Return the worker that polls a cache: the same one as long as it lives (rendezvous hashing)."""
+    return max(workers, key=lambda worker: hashlib.blake2b(f"{cache_id} {worker}".encode(), digest_size=8).digest())
+
+
+def batches(caches: Iterable[Sized]) -> Iterator[list[int]]:
+    """Yield whole caches in batches of about POLL_BATCH_NODES nodes; a larger cache is a batch of its own."""
+    batch: list[int] = []
+    nodes = 0
+    for cache_id, size in caches:
+        if batch and nodes + size > settings.POLL_BATCH_NODES:
+            yield batch
+            batch, nodes = [], 0
+        batch.append(cache_id)
+        nodes += size
+    if batch:
+        yield batch
+
+
+def dispatch(tick: int, app: Celery) -> int:
+    """Send the polls due at a tick to their workers; return how many batches that made."""
+    Beat.objects.update_or_create(id=1, defaults={"at": timezone.now()})
+    workers = sorted(PollWorker.objects.alive(settings.POLL_WORKER_LOST_SECONDS).values_list("name", flat=True))
+    sent = 0
+    due = due_caches(tick)
+    leases.make_missing([cache_id for caches in due.values() for cache_id, _ in caches])
+    for interval, caches in due.items():
+        shares: dict[str, list[Sized]] = defaultdict(list)
+        for cache in caches:
+            shares[queue_of(worker_of(cache[0], workers)) if workers else QUEUE].append(cache)
+        for queue, share in shares.items():
+            for batch in batches(share):
+                app.send_task("collectors.tasks.poll_batch", (batch, tick), queue=queue, expires=interval)
+                sent += 1
+    return sent
+
+
+def forget_lost_workers(app: Celery) -> None:
+    """Drop workers that were not seen for minutes, and the expired polls in their queues."""
+    for worker in PollWorker.objects.filter(seen_at__lt=timezone.now() - timedelta(seconds=FORGET_SECONDS)):
+        with app.connection_for_write() as broker:
+            broker.default_channel.queue_purge(queue_of(worker.name))
+        worker.delete()
+        logger.info("The poll worker %s is gone.", worker.name)

@@ -1,0 +1,31 @@
+"""Doors from Celery into the collectors."""
+
+from celery import Celery, Task, shared_task
+
+from collectors import dispatch, poll, retention, worker
+
+
+@shared_task(bind=True)
+def dispatch_polls(self: Task) -> None:
+    app: Celery = self.app
+    dispatch.dispatch(poll.current_tick(), app)
+
+
+@shared_task
+def poll_batch(cache_ids: list[int], tick: int) -> None:
+    poll.poll_caches(cache_ids, tick, worker.pool(), worker.Identity.name)
+
+
+@shared_task
+def roll_up() -> None:
+    retention.roll_up()
+
+
+@shared_task
+def keep_partitions() -> None:
+    retention.keep_partitions()
+
+
+@shared_task(bind=True)
+def forget_lost_workers(self: Task) -> None:
+    dispatch.forget_lost_workers(self.app)

@@ -1,0 +1,85 @@
+"""The life of a process that polls: its name and queue, the heartbeat, and the connections it keeps."""
+
+import functools
+import logging
+import os
+import socket
+import threading
+from typing import Any
+
+from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_down
+from django.db import connection
+from django.utils import timezone
+
+from collectors import background, backlog
+from collectors.backlog import AWAY
+from collectors.dispatch import QUEUE, queue_of
+from collectors.models import PollWorker
+from collectors.targets import Pool
+
+logger = logging.getLogger(__name__)
+HEARTBEAT_SECONDS = 5
+# A loop that does not get round to a heartbeat for so long is stuck: others take over.
+LOOP_PATIENCE_SECONDS = 4
+
+
+@functools.cache
+def pool() -> Pool:
+    """Return the connections that this process keeps."""
+    return Pool()
+
+
+class Identity:
+    """Which worker this process is; outside of a Celery worker, a name made from the host and process."""
+
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    polls = False
+    stopping = threading.Event()
+
+
+@celeryd_after_setup.connect(weak=False)
+def take_own_queue(sender: str, instance: Any, **_: Any) -> None:
+    """Consume, beside the common queue of polls, the worker's own one, so that caches stay with it."""
+    queues = instance.app.amqp.queues
+    Identity.name = sender
+    Identity.polls = QUEUE in queues.consume_from
+    if Identity.polls:
+        queues.select_add(queue_of(sender))
+
+
+@worker_ready.connect(weak=False)
+def begin(**_: Any) -> None:
+    if Identity.polls:
+        threading.Thread(target=live, name="heartbeat", daemon=True).start()
+
+
+@worker_shutting_down.connect(weak=False)
+def end(**_: Any) -> None:
+    Identity.stopping.set()
+
+
+def live() -> None:
+    """Show every few seconds that this worker polls, until it stops; then leave its caches to others."""
+    while True:
+        beat()
+        if Identity.stopping.wait(HEARTBEAT_SECONDS):
+            break
+    try:
+        PollWorker.objects.filter(name=Identity.name).delete()
+    except AWAY:
+        logger.info("The database is away; the worker is missed soon enough.")
+    pool().close()
+
+
+def beat() -> None:
+    """Renew the sign of life if the loop turns, close connections out of use, write readings that waited."""
+    if not background.is_responsive(LOOP_PATIENCE_SECONDS):
+        logger.error("The poll loop does not turn; another worker will take over.")
+        return
+    pool().sweep()
+    try:
+        PollWorker.objects.update_or_create(name=Identity.name, defaults={"seen_at": timezone.now()})
+        backlog.drain()
+    except AWAY as error:
+        connection.close()
+        logger.warning("No sign of life could be written: %s", type(error).__name__)
