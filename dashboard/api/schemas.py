@@ -1,0 +1,229 @@
+"""The shapes that the API takes and answers."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+from fleet.labels import LABEL_LIMIT, VALUE_LIMIT
+from fleet.registration import ADDRESS_LIMIT, PASSWORD_LIMIT
+
+NAME_PATTERN = r"^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$"
+PEM_LIMIT = 200_000
+BIGGEST = 2**63 - 1
+
+Name = Annotated[
+    str, Field(pattern=NAME_PATTERN, max_length=63, description="The cache's name.", examples=["game-cache"])
+]
+LabelKey = Annotated[str, Field(pattern=r"^[a-z0-9_.-]{1,63}$")]
+LabelValue = Annotated[str, Field(min_length=1, max_length=VALUE_LIMIT)]
+Labels = Annotated[dict[LabelKey, LabelValue], Field(max_length=LABEL_LIMIT, examples=[{"env": "production"}])]
+Address = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=ADDRESS_LIMIT,
+        description="redis://host:6379, with TLS rediss://host:6379; commas separate several standalone servers.",
+        examples=["redis://10.0.0.5:6379"],
+    ),
+]
+Pem = Annotated[str, Field(max_length=PEM_LIMIT)]
+Password = Annotated[str, Field(max_length=PASSWORD_LIMIT, description="Never answered back.")]
+Interval = Annotated[int, Field(ge=1, le=120, description="Seconds between two polls.")]
+Bytes = Annotated[int, Field(ge=0, le=BIGGEST)]
+Connections = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class Strict(Schema):
+    """Input: unknown fields and near-fitting types are refused rather than guessed at."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Problem(Schema):
+    error: str = Field(description="What is wrong and what to do, in a sentence.")
+    field: str | None = Field(None, description="The field or parameter that it is about.")
+
+
+class CacheGiven(Strict):
+    """A target as given; what is left out keeps its value, or its default for a new cache."""
+
+    username: Annotated[str, Field(max_length=200)] | None = None
+    password: Password | None = None
+    ca_bundle: Pem | None = None
+    client_certificate: Pem | None = None
+    client_key: Pem | None = None
+    tls_check_hostname: bool | None = None
+    labels: Labels | None = None
+    poll_interval_seconds: Interval | None = None
+    plan_memory_bytes: Bytes | None = None
+    plan_maxclients: Connections | None = None
+    is_paused: bool | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Return what the caller named. Null means "none" only for the two plan limits."""
+        named = self.model_dump(exclude_unset=True)
+        return {field: value for field, value in named.items() if value is not None or field.startswith("plan_")}
+
+
+class NewCache(CacheGiven):
+    name: Name
+    address: Address
+
+
+class CacheChange(CacheGiven):
+    name: Name | None = None
+    address: Address | None = None
+    revision: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+        None, description="Refuse the change (409) where the cache is no longer at this revision."
+    )
+
+    def given(self) -> dict[str, Any]:
+        return {field: value for field, value in super().given().items() if field != "revision"}
+
+
+class Trial(CacheGiven):
+    """A target to test: an address, or a registered cache with what is to be changed in it."""
+
+    cache: Name | None = Field(None, description="A registered cache, whose stored secrets are used.")
+    address: Address | None = None
+
+    def given(self) -> dict[str, Any]:
+        return {field: value for field, value in super().given().items() if field != "cache"}
+
+
+class CacheAnswer(Schema):
+    name: str
+    url: str = Field(description="The cache's page.")
+    address: str
+    username: str
+    has_password: bool
+    has_ca_bundle: bool
+    has_client_certificate: bool
+    tls_check_hostname: bool
+    labels: dict[str, str]
+    poll_interval_seconds: int
+    plan_memory_bytes: int | None
+    plan_maxclients: int | None
+    engine: str | None = Field(description="redis, valkey or memcached; null until it is known.")
+    topology: str | None = Field(description="cluster, standalone or sharded; null until it is known.")
+    is_demo: bool
+    is_paused: bool
+    created_at: datetime
+    revision: int
+
+
+class CachePage(Schema):
+    count: int = Field(description="How many caches fit the filter.")
+    page: int
+    page_size: int
+    caches: list[CacheAnswer]
+
+
+class DiscoveryAnswer(Schema):
+    """What was found at the address, or why nothing was; the cache is kept either way."""
+
+    ok: bool
+    sentence: str
+
+
+class RegisteredCache(CacheAnswer):
+    discovery: DiscoveryAnswer
+
+
+class NodeAnswer(Schema):
+    id: int
+    identity: str
+    address: str
+    host: str
+    port: int
+    role: str | None = Field(description="primary or replica; null where not known.")
+    shard: int | None = Field(description="The shard's number, from 1.")
+    slots: list[tuple[int, int]] = Field(description="First and last slot of each range; empty outside clusters.")
+    joined_at: datetime
+    answered_at: datetime | None = Field(description="The last answer; null where there was none.")
+    failing_since: datetime | None = Field(description="Null while the node answers.")
+    failed_step: str | None
+    failed_reason: str | None
+    sampled_at: datetime | None
+    latest: dict[str, bool | float | None] = Field(description="The newest value of each metric; null is not reported.")
+
+
+class NodeList(Schema):
+    cache: str
+    nodes: list[NodeAnswer]
+
+
+class LineAnswer(Schema):
+    label: str
+    node_id: int | None
+    shard: int | None
+    role: str
+    mean: list[float | None]
+    minimum: list[float | None]
+    maximum: list[float | None]
+
+
+class SeriesAnswer(Schema):
+    metric: str
+    unit: str
+    tier: str
+    start: int
+    step: int
+    count: int
+    nodes: list[int | None]
+    lines: list[LineAnswer]
+
+
+class SeriesList(Schema):
+    """Points lie `step` seconds apart from `start` (epoch seconds); null is a gap."""
+
+    cache: str
+    series: list[SeriesAnswer]
+
+
+class MetricAnswer(Schema):
+    name: str
+    unit: str
+    meaning: str
+    kind: str = Field(description="hot: every poll; derived: computed from two polls; detail: every few minutes.")
+
+
+class MetricList(Schema):
+    metrics: list[MetricAnswer]
+
+
+class StepAnswer(Schema):
+    step: str
+    ok: bool
+    sentence: str = Field(description="What was seen, or why the step failed and what to do.")
+    seconds: float
+    address: str = Field(description="The server that was tried.")
+
+
+class TrialAnswer(Schema):
+    ok: bool
+    steps: list[StepAnswer]
+
+
+class NewToken(Strict):
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    expires_in_days: Annotated[int, Field(ge=1, le=3650)] | None = None
+
+
+class TokenAnswer(Schema):
+    id: int
+    name: str
+    hint: str = Field(description="The first characters of the token.")
+    created_at: datetime
+    last_used_at: datetime | None
+    expires_at: datetime | None
+
+
+class CreatedToken(TokenAnswer):
+    token: str = Field(description="The token itself: shown this once.")
+
+
+class TokenList(Schema):
+    tokens: list[TokenAnswer]
