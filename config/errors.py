@@ -1,0 +1,35 @@
+"""Error answers: JSON below /api/, pages elsewhere."""
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+from django.views import defaults
+
+API_PREFIX = "/api/"
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if request.path_info.startswith(API_PREFIX):
+        return json_error(_("The request cannot be read."), 400)
+    return defaults.bad_request(request, exception)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if request.path_info.startswith(API_PREFIX):
+        return json_error(_("You may not do this."), 403)
+    return defaults.permission_denied(request, exception)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if request.path_info.startswith(API_PREFIX):
+        return json_error(_("There is nothing at this address; /api/v1/openapi.json lists what there is."), 404)
+    return defaults.page_not_found(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    if request.path_info.startswith(API_PREFIX):
+        return json_error("Shardwatch made an error; the log of the web process says why.", 500)
+    return defaults.server_error(request)
+
+
+def json_error(sentence: str, status: int) -> JsonResponse:
+    return JsonResponse({"error": sentence}, status=status)

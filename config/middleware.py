@@ -1,0 +1,21 @@
+"""Refusals that concern every request."""
+
+from collections.abc import Callable
+
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+
+class NulMiddleware:
+    """Refuses NUL characters in addresses, queries and cookies: PostgreSQL answers them with an error."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if "%00" in request.META.get("QUERY_STRING", "") or "\0" in request.path_info + "".join(
+            request.COOKIES.values()
+        ):
+            raise BadRequest("NUL character")
+        return self.get_response(request)

@@ -1,0 +1,82 @@
+import pytest
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, override_settings
+from django.urls import include, path
+
+from accounts.models import Role
+from accounts.tests.cast import client_of
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    raise RuntimeError("the password is hush-hush")
+
+
+def suspicious(request: HttpRequest) -> HttpResponse:
+    raise SuspiciousOperation("hush-hush")
+
+
+def closed(request: HttpRequest) -> HttpResponse:
+    raise PermissionDenied("You need a key.")
+
+
+handler400 = "config.errors.bad_request"
+handler403 = "config.errors.forbidden"
+handler404 = "config.errors.not_found"
+handler500 = "config.errors.server_error"
+urlpatterns = [
+    path("broken/", broken),
+    path("suspicious/", suspicious),
+    path("closed/", closed),
+    path("api/v1/broken/", broken),
+    path("", include("config.urls")),
+]
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("config.tests.test_errors")]
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "words"),
+    [
+        ("/nothing/", 404, "There is no page at this address."),
+        ("/closed/", 403, "You need a key."),
+        ("/suspicious/", 400, "Bad request"),
+        ("/broken/", 500, "The caches are watched all the same."),
+    ],
+)
+def test_it_says_calmly_what_happened(address: str, status: int, words: str) -> None:
+    client = client_of(Role.VIEWER)
+    client.raise_request_exception = False
+
+    answer = client.get(address)
+
+    assert (answer.status_code, "hush-hush" in answer.content.decode()) == (status, False)
+    assert words in answer.content.decode()
+
+
+def test_it_shows_a_missing_page_to_visitors_too() -> None:
+    assert Client().get("/nothing/").status_code == 404
+
+
+@pytest.mark.parametrize(("address", "status"), [("/api/v1/broken/", 500), ("/api/v1/nothing", 404)])
+def test_it_answers_programs_in_json(address: str, status: int) -> None:
+    client = client_of(Role.VIEWER)
+    client.raise_request_exception = False
+
+    answer = client.get(address)
+
+    assert (answer.status_code, list(answer.json())) == (status, ["error"])
+
+
+def test_it_refuses_a_foreign_host_name() -> None:
+    answer = Client().get("/login/", headers={"Host": "evil.example"})
+
+    assert answer.status_code == 400
+    assert "SHARDWATCH_ALLOWED_HOSTS" in answer.content.decode()
+
+
+@override_settings(DEBUG=False)
+def test_it_needs_no_database_for_the_page_of_an_error(django_assert_num_queries: pytest.FixtureRequest) -> None:
+    client = Client(raise_request_exception=False)
+
+    with django_assert_num_queries(0):  # type: ignore[operator]
+        assert client.get("/api/v1/broken/").status_code in {302, 500}
