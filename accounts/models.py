@@ -11,7 +11,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-TOKEN_PREFIX = "sw_"
+TOKEN_PREFIX = "sw_"  # noqa: S105 - how tokens begin, no secret
 # Writing last_used_at on every call would cost a row version a request.
 LAST_USED_STEP = timedelta(minutes=1)
 
