@@ -6,6 +6,8 @@ from django.core.exceptions import BadRequest
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from config.errors import bad_request
+
 
 class NulMiddleware:
     """Refuses NUL characters in addresses, queries and cookies: PostgreSQL answers them with an error."""
@@ -17,5 +19,5 @@ class NulMiddleware:
         if "%00" in request.META.get("QUERY_STRING", "") or "\0" in request.path_info + "".join(
             request.COOKIES.values()
         ):
-            raise BadRequest("NUL character")
+            return bad_request(request, BadRequest())
         return self.get_response(request)

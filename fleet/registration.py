@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, transaction
+from django.db.models import F
 from django.utils.translation import gettext as _
 
 from fleet.addresses import AddressError, parse_addresses
@@ -79,7 +80,7 @@ def change(cache: Cache, given: Mapping[str, Any], revision: int) -> Cache:
     cache = drafted(cache, given)
     values = {field: getattr(cache, field) for field in FIELDS}
     with name_conflict(cache.name), transaction.atomic():
-        won = Cache.objects.filter(pk=cache.pk, revision=revision).update(**values, revision=revision + 1)
+        won = Cache.objects.filter(pk=cache.pk, revision=revision).update(**values, revision=F("revision") + 1)
     if not won:
         message = _(
             "Somebody else changed or deleted this cache in the meantime. Load it again and repeat your change."

@@ -17,6 +17,7 @@ from dashboard import cache_changes
 from dashboard.api.answers import problems
 from dashboard.api.schemas import (
     NAME_PATTERN,
+    NO_NUL,
     CacheAnswer,
     CacheChange,
     CachePage,
@@ -35,7 +36,7 @@ LABEL_PATTERN = r"^[a-z0-9_.-]{1,63}=.{1,200}$"
 
 
 class CacheFilter(Schema):
-    text: str = Field("", max_length=200, description="Part of the name or of the address.")
+    text: str = Field("", max_length=200, pattern=NO_NUL, description="Part of the name or of the address.")
     label: list[Annotated[str, Field(pattern=LABEL_PATTERN)]] = Field(
         [], max_length=20, description="key=value; given several times, all must fit."
     )

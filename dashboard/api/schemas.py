@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from fleet.labels import LABEL_LIMIT, VALUE_LIMIT
 from fleet.registration import ADDRESS_LIMIT, PASSWORD_LIMIT
@@ -13,6 +13,17 @@ NAME_PATTERN = r"^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$"
 PEM_LIMIT = 200_000
 BIGGEST = 2**63 - 1
 
+# PostgreSQL keeps no NUL; said here, so that callers can know.
+NO_NUL = r"^[^\u0000]*$"
+
+
+def whole(value: Any) -> Any:
+    """Return 5.0 as 5: in JSON both are the same number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+# Stands behind the bounds: before them it would hide them from the documentation.
+Whole = BeforeValidator(whole)
 Name = Annotated[
     str, Field(pattern=NAME_PATTERN, max_length=63, description="The cache's name.", examples=["game-cache"])
 ]
@@ -28,11 +39,11 @@ Address = Annotated[
         examples=["redis://10.0.0.5:6379"],
     ),
 ]
-Pem = Annotated[str, Field(max_length=PEM_LIMIT)]
-Password = Annotated[str, Field(max_length=PASSWORD_LIMIT, description="Never answered back.")]
-Interval = Annotated[int, Field(ge=1, le=120, description="Seconds between two polls.")]
-Bytes = Annotated[int, Field(ge=0, le=BIGGEST)]
-Connections = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Pem = Annotated[str, Field(max_length=PEM_LIMIT, pattern=NO_NUL)]
+Password = Annotated[str, Field(max_length=PASSWORD_LIMIT, pattern=NO_NUL, description="Never answered back.")]
+Interval = Annotated[int, Field(ge=1, le=120, description="Seconds between two polls."), Whole]
+Bytes = Annotated[int, Field(ge=0, le=BIGGEST), Whole]
+Connections = Annotated[int, Field(ge=0, le=2**31 - 1), Whole]
 
 
 class Strict(Schema):
@@ -49,7 +60,7 @@ class Problem(Schema):
 class CacheGiven(Strict):
     """A target as given; what is left out keeps its value, or its default for a new cache."""
 
-    username: Annotated[str, Field(max_length=200)] | None = None
+    username: Annotated[str, Field(max_length=200, pattern=NO_NUL)] | None = None
     password: Password | None = None
     ca_bundle: Pem | None = None
     client_certificate: Pem | None = None
@@ -75,7 +86,7 @@ class NewCache(CacheGiven):
 class CacheChange(CacheGiven):
     name: Name | None = None
     address: Address | None = None
-    revision: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+    revision: Annotated[int, Field(ge=1, le=2**31 - 1), Whole] | None = Field(
         None, description="Refuse the change (409) where the cache is no longer at this revision."
     )
 
@@ -208,8 +219,8 @@ class TrialAnswer(Schema):
 
 
 class NewToken(Strict):
-    name: Annotated[str, Field(min_length=1, max_length=100)]
-    expires_in_days: Annotated[int, Field(ge=1, le=3650)] | None = None
+    name: Annotated[str, Field(min_length=1, max_length=100, pattern=NO_NUL)]
+    expires_in_days: Annotated[int, Field(ge=1, le=3650), Whole] | None = None
 
 
 class TokenAnswer(Schema):

@@ -78,6 +78,18 @@ def test_it_refuses_a_change_of_an_older_revision() -> None:
     assert Cache.objects.get().is_paused
 
 
+def test_it_survives_the_largest_revision() -> None:
+    register(NEW)
+
+    assert call(Role.OPERATOR, "patch", "/caches/game", {"revision": 2**31 - 1}).status_code == 409
+
+
+def test_it_takes_whole_numbers_as_json_writes_them() -> None:
+    answer = call(Role.OPERATOR, "post", "/caches", b'{"name": "game", "address": "a", "poll_interval_seconds": 30.0}')
+
+    assert answer.json()["poll_interval_seconds"] == 30
+
+
 def test_it_removes_a_cache() -> None:
     register(NEW)
 
