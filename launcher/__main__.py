@@ -1,4 +1,4 @@
-"""The doors in bin/: up, manage, test."""
+"""The doors in bin/."""
 
 import argparse
 import os
@@ -17,9 +17,8 @@ BEGAN = "SHARDWATCH_LAUNCH_BEGAN"
 
 
 def main(words: list[str]) -> int:
-    doors = {"up": run_up, "manage": run_manage, "test": testrun.run}
     try:
-        return doors[words[0]](words[1:])
+        return DOORS[words[0]](words[1:])
     except LauncherError as error:
         explain(error)
         return 1
@@ -35,7 +34,7 @@ def run_up(words: list[str]) -> int:
     began = float(os.environ.pop(BEGAN, time.time()))
     if Path(sys.prefix) != PYTHON.parent.parent:
         virtualenv.ensure()
-        _continue_in_virtualenv(["up", *words], began)
+        _become_module("launcher", ["up", *words], **{BEGAN: str(began)})
     wish = up.Wish(data, asked.bind, asked.port, asked.demo, tuple(asked.addresses), began)
     if asked.detach:
         return detached.in_background(lambda ready: guarded(wish, ready), data.log / "up.log")
@@ -74,10 +73,21 @@ def run_manage(words: list[str]) -> int:
     manage.run(Data(data.resolve()), words)
 
 
-def _continue_in_virtualenv(words: list[str], began: float) -> NoReturn:
-    env = os.environ | {BEGAN: str(began)}
-    os.execve(PYTHON, [str(PYTHON), "-P", "-m", "launcher", *words], env)  # noqa: S606
+def run_bench(words: list[str]) -> int:
+    virtualenv.ensure(virtualenv.TEST)
+    _become_module("bench", words)
 
+
+def run_drill(words: list[str]) -> int:
+    virtualenv.ensure(virtualenv.TEST)
+    _become_module("bench.drill", words)
+
+
+def _become_module(name: str, words: list[str], **more: str) -> NoReturn:
+    os.execve(PYTHON, [str(PYTHON), "-P", "-m", name, *words], os.environ | more)  # noqa: S606
+
+
+DOORS = {"up": run_up, "manage": run_manage, "test": testrun.run, "bench": run_bench, "drill": run_drill}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

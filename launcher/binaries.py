@@ -72,8 +72,8 @@ def reachable_postgres(directory: Path) -> Path:
     """Return the folder itself, or a copy's, so that an account other than root's can run the programs."""
     if open_to_everyone(directory.resolve()):
         return directory
-    identity = f"{directory}:{(directory / 'postgres').stat().st_mtime_ns}"
-    target = SHARED_COPIES / f"postgres-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
+    identity = hashlib.sha256((directory / "postgres").read_bytes()).hexdigest()[:12]
+    target = SHARED_COPIES / f"postgres-{identity}"
     if not target.exists():
         _copy_installation(directory.parent, target)
     return target / directory.parent.parent.name / directory.parent.name / "bin"

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -87,11 +88,16 @@ class Data:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise LauncherError(*_running(self)) from None
+            self.run_file.unlink(missing_ok=True)
             file.truncate(0)
             file.write(str(os.getpid()))
             file.flush()
-            yield
-            self.run_file.unlink(missing_ok=True)
+            try:
+                yield
+            finally:
+                self.run_file.unlink(missing_ok=True)
+                # It may lie in /tmp, where nothing of ours should stay.
+                shutil.rmtree(self.sockets, ignore_errors=True)
 
     def owner(self) -> int | None:
         """Return the process id of the supervisor that holds the folder, None where nobody does."""
