@@ -17,6 +17,7 @@ from collectors.samples import raw_cursor
 Row = Sequence[Any]
 FINER = {"1h": "5m", "5m": "raw"}
 TABLE = {"5m": "rollup_5m", "1h": "rollup_1h"}
+WIDTH = {"5m": 300, "1h": 3600}
 LOOK_BACK = timedelta(seconds=rates.RATE_GAP_SECONDS)
 
 
@@ -100,14 +101,31 @@ def by_node(
 ) -> list[Row]:
     """Return rows (node_id, point, then mean, min, max of each metric).
 
-    With `single`, every point holds one sample at most and is not aggregated.
+    With `single`, every point of raw samples holds one at most. Such pieces, and rollups as wide as the
+    step, are handed over as they are; no point of theirs lies on a border.
     """
+    given = [piece for piece in found if (single if piece.tier == "raw" else WIDTH.get(piece.tier) == step)]
+    rest = [piece for piece in found if piece not in given]
+    queries = [
+        _per_node(part, ids, metrics, _point(start, step), aggregated=part is rest) for part in (given, rest) if part
+    ]
+    sql = " UNION ALL ".join(text for text, _ in queries)
+    return _fetch(sql, [argument for _, arguments in queries for argument in arguments])
+
+
+def _per_node(
+    found: Sequence[Piece], ids: list[int], metrics: Sequence[Shown], point: str, aggregated: bool
+) -> tuple[str, list[object]]:
     source, arguments = _source(found, ids, metrics)
-    if single and _is_plain(found):
-        columns = ", ".join(f"v{i}, v{i}, v{i}" for i in range(len(metrics)))
-        return _fetch(f"SELECT node_id, {_point(start, step)}, {columns} FROM ({source}) AS v", arguments)
-    columns = ", ".join(", ".join(_node_aggregates(_is_plain(found), i)) for i in range(len(metrics)))
-    return _fetch(f"SELECT node_id, {_point(start, step)}, {columns} FROM ({source}) AS v GROUP BY 1, 2", arguments)
+    plain = _is_plain(found)
+    shape = _node_aggregates if aggregated else _node_values
+    columns = ", ".join(", ".join(shape(plain, i)) for i in range(len(metrics)))
+    grouped = " GROUP BY 1, 2" if aggregated else ""
+    return f"SELECT node_id, {point} AS point, {columns} FROM ({source}) AS v{grouped}", arguments
+
+
+def _node_values(is_plain: bool, i: int) -> tuple[str, str, str]:
+    return (f"v{i}", f"v{i}", f"v{i}") if is_plain else (f"v{i}", f"low{i}", f"high{i}")
 
 
 def _is_plain(found: Sequence[Piece]) -> bool:
