@@ -34,7 +34,8 @@ def change(by: User, cache: Cache, given: Mapping[str, Any], revision: int) -> t
     with transaction.atomic():
         changed = registration.change(cache, given, revision)
         told = differences(cache, changed)
-        AuditEntry.record(by, "cache.change", changed.name, **told)
+        if told:
+            AuditEntry.record(by, "cache.change", changed.name, **told)
     return changed, probe.discover(changed) if "address" in told else None
 
 

@@ -1,5 +1,6 @@
 """Adding and changing caches: the one road that the form, the API and the command take."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
@@ -37,6 +38,8 @@ RESERVED_NAMES = {"new", "test"}
 ADDRESS_LIMIT = 4000
 SEED_LIMIT = 100
 HOST_LIMIT = 253
+# Names and IPv4 addresses, or IPv6 addresses with their zone.
+HOST = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+(%[A-Za-z0-9_.-]+)?")
 PASSWORD_LIMIT = 4000
 
 
@@ -166,9 +169,10 @@ def settle_address(cache: Cache, given: Mapping[str, Any]) -> None:
 def is_host(name: str) -> bool:
     """Return whether a resolver would take the name: labels of 1 to 63 characters, 253 in all."""
     try:
-        return len(name.encode("idna")) <= HOST_LIMIT
+        ascii_name = name.encode("idna").decode()
     except UnicodeError:
         return False
+    return len(ascii_name) <= HOST_LIMIT and bool(HOST.fullmatch(ascii_name))
 
 
 def check_password(cache: Cache) -> None:

@@ -45,6 +45,6 @@ def test_it_finds_by_text() -> None:
     assert [entry.target for entry, *_ in rows] == ["game-cache"]
 
 
-@pytest.mark.parametrize("query", ["before=x", "before=" + "9" * 40, "text=%00", "before=²", "text=" + "a" * 5000])
+@pytest.mark.parametrize("query", ["before=x", "before=" + "9" * 40, "before=²", "text=" + "a" * 5000])
 def test_it_survives_odd_queries(query: str) -> None:
     assert client_of(Role.ADMIN).get(f"/audit/?{query}").status_code == 200

@@ -33,6 +33,11 @@ def test_it_refuses_two_different_passwords() -> None:
         drafted(Cache(), {**GIVEN, "address": "redis://:one@a:1", "password": "two"})
 
 
+@pytest.mark.parametrize("host", ["10.0.0.5", "[::1]", "[fe80::1%25eth0]", "redis_1.internal", "キャッシュ.example"])
+def test_it_takes_the_hosts_that_resolvers_take(host: str) -> None:
+    assert drafted(Cache(), {**GIVEN, "address": f"redis://{host}:6379"}).seeds()
+
+
 def test_it_writes_a_list_of_servers_in_one_form() -> None:
     cache = drafted(Cache(), {**GIVEN, "address": "a:7000 , b\nredis://[::1]:7002"})
 
@@ -53,6 +58,7 @@ def test_it_writes_a_list_of_servers_in_one_form() -> None:
         ("address", "redis://a:1, rediss://b:1", "not both"),
         ("address", " ".join(f"host{n}" for n in range(101)), "at most 100"),
         ("address", "redis://" + "a" * 64, "no server can have"),
+        ("address", "redis://a*b", "no server can have"),
         ("address", "x" * 4001, "longer than 4000"),
         ("address", "redis://\ud800", "cannot be stored"),
         ("username", "u" * 201, "200"),
