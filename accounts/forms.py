@@ -30,6 +30,11 @@ class SignInForm(AuthenticationForm):
 class OwnPasswordForm(PasswordChangeForm):
     bound_field_class = StyledField
 
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        # It is one of several forms on its page.
+        del self.fields["old_password"].widget.attrs["autofocus"]
+
 
 class TimeZoneForm(forms.Form):
     bound_field_class = StyledField
@@ -91,6 +96,7 @@ class NewUserForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ("username", "role")
         labels = {"username": _("User name"), "role": _("Role")}
         help_texts = {"username": ""}
+        widgets = {"username": forms.TextInput(attrs={"autocomplete": "off"})}
 
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or self.cleaned_data
