@@ -231,13 +231,24 @@ def caches(cache_ids: Sequence[int] | None = None) -> dict[int, CacheLatest]:
         return {row[0]: CacheLatest(*row) for row in cursor.fetchall()}
 
 
-def cache_ids_with_uneasy_nodes(uptime_below: float, lag_above: float) -> set[int]:
-    """Return the caches with a node that restarted lately, is loading, lags or failed to save."""
+UNEASY = """
+    SELECT DISTINCT n.cache_id FROM node_latest l JOIN fleet_node n ON n.id = l.node_id
+    LEFT JOIN node_trend t ON t.node_id = l.node_id
+    WHERE n.left_at IS NULL AND (
+        l.uptime_in_seconds < %(uptime)s OR l.replication_lag_seconds > %(lag)s OR l.loading OR NOT l.rdb_last_bgsave_ok
+        OR (t.fit >= %(fit)s AND t.bytes_per_second > 0 AND l.memory_used_ratio >= %(floor)s
+            AND l.used_memory / l.memory_used_ratio - l.used_memory < t.bytes_per_second * %(horizon)s::float8)
+    )
+"""
+
+
+def cache_ids_with_uneasy_nodes(*, uptime: float, lag: float, floor: float, fit: float, horizon: float) -> set[int]:
+    """Return the caches with a node that restarted, lags, loads, failed to save, or will be full.
+
+    `uptime`, `lag` and `horizon` are in seconds: up for less than, behind for more than, full within.
+    A forecast counts from the memory ratio `floor` on, where the trend fits with at least `fit`.
+    """
+    limits = {"uptime": uptime, "lag": lag, "floor": floor, "fit": fit, "horizon": horizon}
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT DISTINCT n.cache_id FROM node_latest l JOIN fleet_node n ON n.id = l.node_id"
-            " WHERE n.left_at IS NULL AND (l.uptime_in_seconds < %s OR l.replication_lag_seconds > %s"
-            " OR l.loading OR NOT l.rdb_last_bgsave_ok)",
-            [uptime_below, lag_above],
-        )
+        cursor.execute(UNEASY, limits)
         return {row[0] for row in cursor.fetchall()}

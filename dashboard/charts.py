@@ -46,6 +46,14 @@ class Chart:
         names = dict.fromkeys(read for line in self.lines for read in shown(line.metric).reads)
         return list(names)
 
+    @property
+    def added_up(self) -> StrOrPromise:
+        """Return over which nodes the totals run, for the sentence under the chart."""
+        totals = {shown(line.metric).over_nodes for line in self.lines if line.over == "sum"}
+        if totals == {"primaries"}:
+            return _("totals over primaries")
+        return _("totals over all nodes") if totals else ""
+
     def spec(self) -> dict[str, Any]:
         """Return what the script needs, with plain texts."""
         given = asdict(self) | {"title": str(self.title)}
@@ -67,7 +75,7 @@ def spread(metric: str, main: str = "max") -> tuple[Line, ...]:
 CHARTS: tuple[Chart, ...] = (
     Chart(
         "memory",
-        _("Memory of all primaries"),
+        _("Memory"),
         "bytes",
         (
             Line("used_memory", "sum", _("used"), "main"),
@@ -86,7 +94,7 @@ CHARTS: tuple[Chart, ...] = (
     ),
     Chart(
         "memory-share",
-        _("Memory used of the limit, by node"),
+        _("Memory used of the limit"),
         "share",
         spread("memory_used_ratio"),
         (("memory_used_ratio", _("used of the limit")),),
@@ -111,7 +119,7 @@ CHARTS: tuple[Chart, ...] = (
     ),
     Chart(
         "connections",
-        _("Connections, by node"),
+        _("Connections"),
         "count",
         (
             *spread("connected_clients"),
@@ -165,7 +173,7 @@ CHARTS: tuple[Chart, ...] = (
     ),
     Chart(
         "replication",
-        _("Replication lag, by replica"),
+        _("Replication lag"),
         "bytes",
         spread("replication_lag_bytes"),
         (("replication_lag_bytes", _("bytes behind")),),
@@ -184,5 +192,12 @@ CHARTS: tuple[Chart, ...] = (
         spread("mem_fragmentation_ratio"),
         (("mem_fragmentation_ratio", _("resident over used")),),
         from_zero=False,
+    ),
+    Chart(
+        "answers",
+        _("Time that nodes take to answer our polls"),
+        "seconds",
+        spread("round_trip_seconds"),
+        (("round_trip_seconds", _("answer time")),),
     ),
 )

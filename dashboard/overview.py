@@ -17,7 +17,6 @@ from collectors import latest
 from collectors.latest import CacheLatest
 from dashboard import findings
 from dashboard.findings import Finding, State
-from dashboard.findings.reach import LAG_SECONDS, RESTARTED_SECONDS
 from dashboard.watched import Watched, nodes_of
 from fleet.models import Cache
 
@@ -25,7 +24,7 @@ HEALTH_WORDS = {
     "unreachable": gettext_lazy("unreachable"),
     "critical": gettext_lazy("critical"),
     "warning": gettext_lazy("warning"),
-    "waiting": gettext_lazy("waiting for first sample"),
+    "waiting": gettext_lazy("waiting"),
     "ok": pgettext_lazy("health", "ok"),
     "paused": gettext_lazy("paused"),
 }
@@ -59,6 +58,8 @@ class Row:
 
     @property
     def reason(self) -> str:
+        if self.health == "waiting":
+            return _("for the first sample")
         return self.trouble.reason if self.trouble and not self.cache.is_paused else ""
 
     @property
@@ -77,6 +78,23 @@ class Row:
     def labels(self) -> list[str]:
         return [f"{key}={value}" for key, value in sorted(self.cache.labels.items())]
 
+    @property
+    def version(self) -> str:
+        """Return a text that changes with anything that the row shows."""
+        seen = self.latest
+        drawn = (seen.at, seen.answering, seen.nodes, seen.links_down, seen.spark_minute) if seen else ()
+        return repr(
+            (
+                self.cache.pk,
+                self.cache.revision,
+                self.cache.engine,
+                self.cache.topology,
+                drawn,
+                self.health,
+                self.reason,
+            )
+        )
+
     @cached_property
     def searched(self) -> str:
         return " ".join((self.cache.name, self.cache.address, self.cache.engine, *self.labels)).lower()
@@ -85,7 +103,7 @@ class Row:
 def read(now: datetime) -> list[Row]:
     """Return all caches. The number of queries does not depend on theirs, nor on their nodes'."""
     caches, summaries = list(Cache.objects.all()), latest.caches()
-    uneasy = latest.cache_ids_with_uneasy_nodes(RESTARTED_SECONDS, LAG_SECONDS)
+    uneasy = findings.caches_with_uneasy_nodes()
     nodes = nodes_of([cache.pk for cache in caches if must_look(cache, summaries.get(cache.pk), uneasy)])
     rows = []
     for cache in caches:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _
 from collectors import latest
 from collectors.latest import CacheLatest, NodeLatest
 from collectors.models import NodeFact, NodeStatus
-from fleet.models import Cache, Node, Topology
+from fleet.models import Cache, Node, Shard, Topology
 
 # A poll that is this many intervals overdue makes the figures old.
 STALE_INTERVALS = 4
@@ -21,7 +22,10 @@ FACTS = ("maxmemory_policy", "redis_version", "valkey_version")
 
 @dataclass(frozen=True, slots=True)
 class WatchedNode:
-    """One node with the newest that is known of it; `latest` is None before its first sample."""
+    """One node with the newest that is known of it.
+
+    `latest` is None before its first sample, `status` is None while it answers.
+    """
 
     node: Node
     latest: NodeLatest | None = None
@@ -45,7 +49,7 @@ class WatchedNode:
 
     @property
     def is_failing(self) -> bool:
-        return self.status is not None and self.status.failing_since is not None
+        return self.status is not None
 
     @property
     def evicts(self) -> bool:
@@ -96,25 +100,39 @@ class Watched:
 
 
 def nodes_of(cache_ids: Sequence[int]) -> dict[int, list[WatchedNode]]:
-    """Return the present nodes of these caches, in three queries whatever their number."""
-    rows = Node.objects.present().filter(cache_id__in=cache_ids).select_related("shard", "status")
-    newest = latest.nodes(cache_ids)
-    facts = facts_of(cache_ids)
+    """Return the present nodes of these caches, in five queries whatever their number."""
+    if not cache_ids:
+        return {}
+    # Rows of their own instead of joins: most nodes share a shard and few fail, and objects cost more than queries.
+    rows = Node.objects.present().filter(cache_id__in=cache_ids).order_by("role", "host", "port")
+    shards = Shard.objects.filter(cache_id__in=cache_ids).in_bulk()
+    failing = NodeStatus.objects.filter(node__cache_id__in=cache_ids, failing_since__isnull=False).in_bulk()
+    newest, facts = latest.nodes(cache_ids), facts_of(cache_ids)
     by_cache: dict[int, list[Node]] = defaultdict(list)
-    for node in rows.order_by("cache_id", "shard__number", "role", "host", "port"):
+    for node in rows:
+        node.shard = shards.get(node.shard_id) if node.shard_id else None
         by_cache[node.cache_id].append(node)
-    return {cache_id: list(watched_nodes(members, newest, facts)) for cache_id, members in by_cache.items()}
+    return {
+        cache_id: list(watched_nodes(sorted(members, key=shard_number), newest, failing, facts))
+        for cache_id, members in by_cache.items()
+    }
+
+
+def shard_number(node: Node) -> float:
+    return node.shard.number if node.shard else math.inf
 
 
 def watched_nodes(
-    members: list[Node], newest: dict[int, NodeLatest], facts: dict[int, dict[str, str]]
-) -> Iterable[WatchedNode]:
+    members: list[Node],
+    newest: dict[int, NodeLatest],
+    failing: dict[int, NodeStatus],
+    facts: dict[int, dict[str, str]],
+) -> Iterator[WatchedNode]:
     many = len({node.shard_id for node in members}) > 1
     previous: object = None
     for node in members:
-        status = getattr(node, "status", None)
         opens = previous is None or node.shard_id != previous
-        yield WatchedNode(node, newest.get(node.pk), status, facts.get(node.pk, {}), many, opens)
+        yield WatchedNode(node, newest.get(node.pk), failing.get(node.pk), facts.get(node.pk, {}), many, opens)
         previous = node.shard_id
 
 

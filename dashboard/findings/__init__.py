@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from collectors.latest import CacheLatest
+from collectors.latest import CacheLatest, cache_ids_with_uneasy_nodes
 from dashboard.findings import load, memory, reach
 from dashboard.findings.finding import UNEVEN_FLOOR, Finding, State
 from dashboard.watched import Watched
 
-__all__ = ("FINDINGS", "Finding", "State", "deserves_a_look", "of")
+__all__ = ("FINDINGS", "Finding", "State", "caches_with_uneasy_nodes", "deserves_a_look", "of")
 
 FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
     reach.unreachable,
@@ -43,6 +43,17 @@ def of(watched: Watched) -> list[Finding]:
     return sorted(found, key=lambda finding: finding.rank)
 
 
+def caches_with_uneasy_nodes() -> set[int]:
+    """Return the caches with a finding that their summaries do not show."""
+    return cache_ids_with_uneasy_nodes(
+        uptime=reach.RESTARTED_SECONDS,
+        lag=reach.LAG_SECONDS,
+        floor=memory.FORECAST_FLOOR,
+        fit=memory.FORECAST_FIT,
+        horizon=memory.FORECAST_HOURS * 3600,
+    )
+
+
 def deserves_a_look(latest: CacheLatest) -> bool:
     """Whether the summary of a cache hints at a finding, so that its nodes must be read."""
     return (
@@ -51,7 +62,8 @@ def deserves_a_look(latest: CacheLatest) -> bool:
         or (latest.slots_ok is not None and latest.slots_ok < reach.CLUSTER_SLOTS)
         or latest.links_down > 0
         or 0 < latest.replicas < latest.primaries
-        or (latest.memory_used_ratio or 0) >= memory.FORECAST_FLOOR
+        or (latest.memory_used_ratio or 0) >= memory.FULL_WARNING
+        or memory.may_be_uneven(latest)
         or (latest.cpu_ratio or 0) >= UNEVEN_FLOOR
         or (latest.connections_used_ratio or 0) >= UNEVEN_FLOOR
     )

@@ -9,7 +9,9 @@ from enum import StrEnum
 from dashboard.watched import Watched, WatchedNode
 
 # A shard is called uneven only where its own level already matters.
-UNEVEN_POINTS, UNEVEN_FACTOR, UNEVEN_FLOOR = 0.1, 2.0, 0.3
+UNEVEN_FACTOR, UNEVEN_FLOOR = 2.0, 0.3
+# A sentence about memory mentions siblings from this difference on.
+UNEVEN_POINTS = 0.1
 
 
 class State(StrEnum):

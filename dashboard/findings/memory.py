@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
+from collectors.latest import CacheLatest
 from dashboard.findings.finding import (
-    UNEVEN_FLOOR,
     Finding,
     State,
     points_above_siblings,
     ranked,
+    siblings_mean,
     state_of,
     subject,
 )
@@ -19,6 +20,8 @@ from dashboard.watched import Watched, WatchedNode
 FULL_WARNING, FULL_CRITICAL = 0.8, 0.95
 # A forecast is shown where the level is past this floor and the line fits the last hour.
 FORECAST_FLOOR, FORECAST_FIT, FORECAST_HOURS = 0.5, 0.7, 48
+# Uneven memory is a finding of its own where one shard is this full and this far above its siblings.
+UNEVEN_LEVEL, UNEVEN_WARNING = 0.5, 0.15
 
 
 def memory_full(watched: Watched) -> Finding | None:
@@ -65,18 +68,27 @@ def seconds_until_full(level: float, node: WatchedNode) -> float | None:
 
 
 def memory_uneven(watched: Watched) -> Finding | None:
-    """One shard fuller than the others. Silent where memory_full says so already."""
+    """One shard much fuller than the others. Silent where memory_full says so already."""
     ranking = ranked(watched.primaries(), lambda node: node.value("memory_used_ratio"))
-    points = points_above_siblings(ranking)
-    if not points or ranking[0][0] < UNEVEN_FLOOR or memory_full(watched):
+    mean = siblings_mean(ranking)
+    if mean is None or ranking[0][0] < UNEVEN_LEVEL or ranking[0][0] - mean < UNEVEN_WARNING or memory_full(watched):
         return None
     level, node = ranking[0]
     sentence = _("%(name)s uses %(level)s of maxmemory, %(points)s points more than its siblings") % {
         "name": subject(watched, node),
         "level": percent(level),
-        "points": round(points * 100),
+        "points": round((level - mean) * 100),
     }
-    return Finding(State.WARNING, sentence, _("uneven memory"), percent(level), "memory")
+    return Finding(State.WARNING, sentence, _("uneven memory"), percent(level), "memory-share")
+
+
+def may_be_uneven(latest: CacheLatest) -> bool:
+    """Whether the fullest node is so far above the mean that memory_uneven may apply."""
+    level, used, limit = latest.memory_used_ratio, latest.used_memory, latest.memory_limit_bytes
+    if not level or not used or not limit or level < UNEVEN_LEVEL:
+        return False
+    # The mean holds the fullest itself: of two shards it lies half way between them.
+    return level - used / limit >= UNEVEN_WARNING / 2
 
 
 def evictions(watched: Watched) -> Finding | None:

@@ -14,6 +14,8 @@ from dashboard.watched import Watched, WatchedNode
 RESTARTED_SECONDS = 600
 LAG_SECONDS = 10
 CLUSTER_SLOTS = 16_384
+# Where the finding is explained: not on the cache's page.
+STUCK = "own-health"
 
 
 def unreachable(watched: Watched) -> Finding | None:
@@ -59,7 +61,7 @@ def stale(watched: Watched) -> Finding | None:
         "name": watched.cache.name,
         "age": age,
     }
-    return Finding(State.WARNING, sentence, _("old figures"), age, "nodes")
+    return Finding(State.WARNING, sentence, _("old figures"), age, STUCK)
 
 
 def slots_uncovered(watched: Watched) -> Finding | None:

@@ -132,13 +132,13 @@ def long_duration(seconds: int) -> str:
 @register.filter
 def exact_time(value: datetime | None) -> str:
     """Return the moment in the viewer's time zone: 2026-03-01 14:05:09 UTC."""
-    return "" if value is None else date_format(timezone.localtime(value), "Y-m-d H:i:s T")
+    return "" if not value else date_format(timezone.localtime(value), "Y-m-d H:i:s T")
 
 
 @register.filter
 def ago(value: datetime | None) -> str:
     """Return how long ago it was, as a <time> that static/js/page.js keeps counting."""
-    if value is None:
+    if not value:
         return format_html('<span class="missing">{}</span>', _("never"))
     age = max(0, (timezone.now() - value).total_seconds())
     words = _("%s ago") % duration(math.floor(age)) if age >= 1 else _("now")
@@ -148,7 +148,7 @@ def ago(value: datetime | None) -> str:
 @register.filter
 def since(value: datetime | None) -> str:
     """Return how long it has lasted, as a <time>: 3 min."""
-    if value is None:
+    if not value:
         return missing()
     age = max(0, (timezone.now() - value).total_seconds())
     return time_element(value, duration(max(1, math.floor(age))), "since")

@@ -22,6 +22,8 @@ from dashboard.watched import Watched, WatchedNode, nodes_of
 from fleet.models import Cache
 
 MANY_NODES = 12
+# The range that charts open with, in seconds: a cache that is new to us would be a dash at the right edge.
+USUAL_SPAN, NEW_SPAN = 3600, 900
 
 
 @require_safe
@@ -36,13 +38,18 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
     context |= {"version": version, "refused": refused_commands(watched), "many": len(watched.nodes) > MANY_NODES}
     if is_refresh(request):
         return render(request, "dashboard/_cache.html", context)
-    context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS]}
+    context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS], "usual_span": usual_span(watched)}
     return render(request, "dashboard/cache.html", context)
 
 
 def watch(cache: Cache) -> Watched:
     summary = latest.caches([cache.pk]).get(cache.pk)
     return Watched(cache, timezone.now(), summary, nodes_of([cache.pk]).get(cache.pk, []))
+
+
+def usual_span(watched: Watched) -> int:
+    age = (watched.now - watched.cache.created_at).total_seconds()
+    return NEW_SPAN if age < USUAL_SPAN else USUAL_SPAN
 
 
 def fingerprint_of(node: WatchedNode) -> tuple[object, ...]:

@@ -8,22 +8,28 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone, translation
+from django.utils.text import slugify
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard import overview
 from dashboard.findings import Finding, State
+from dashboard.findings.reach import STUCK
 from dashboard.overview import FINDINGS_SHOWN, HEALTH_WORDS, Query, Row
 from dashboard.refresh import fingerprint, is_refresh, unchanged
 
+# From so many caches without news on, one sentence speaks for all.
+MANY_STUCK = 3
 HEADINGS = (
     ("health", _("Health")),
     ("name", _("Cache")),
     ("memory", _("Memory")),
-    ("cpu", _("CPU of busiest node")),
-    ("connections", _("Connections of fullest node")),
+    ("cpu", _("CPU, busiest node")),
+    ("connections", _("Connections, fullest node")),
     ("commands", _("Commands")),
     ("hits", _("Hit ratio")),
     ("evictions", _("Evictions")),
@@ -56,10 +62,27 @@ def fingerprint_of(row: Row) -> tuple[object, ...]:
 def fleet_findings(rows: Sequence[Row], query: Query) -> dict[str, Any]:
     """Return the findings to list, worst first, and how many are left out."""
     found = [(row, finding) for row in rows for finding in serious(row)]
-    found.sort(key=lambda pair: (pair[1].rank, pair[0].cache.name))
-    shown = found if query.all_findings else found[:FINDINGS_SHOWN]
-    more = "" if query.all_findings or len(found) <= FINDINGS_SHOWN else query.url(findings="all")
-    return {"shown": shown, "more": more, "left": len(found) - len(shown), "fewer": query.url(findings="")}
+    stuck = [pair for pair in found if pair[1].chart == STUCK]
+    entries = [entry_of(row, finding) for row, finding in found if len(stuck) < MANY_STUCK or finding.chart != STUCK]
+    if len(stuck) >= MANY_STUCK:
+        entries.append({"key": STUCK, "url": reverse("health"), "finding": all_stuck(len(stuck))})
+    entries.sort(key=lambda entry: entry["finding"].rank)
+    shown = entries if query.all_findings else entries[:FINDINGS_SHOWN]
+    more = "" if len(shown) == len(entries) else query.url(findings="all")
+    return {"shown": shown, "more": more, "left": len(entries) - len(shown), "fewer": query.url(findings="")}
+
+
+def entry_of(row: Row, finding: Finding) -> dict[str, Any]:
+    key = f"{row.cache.pk}-{finding.chart}-{finding.reason}"
+    url = reverse("health") if finding.chart == STUCK else f"{row.cache.get_absolute_url()}#{finding.chart}"
+    return {"key": slugify(key), "url": url, "finding": finding}
+
+
+def all_stuck(count: int) -> Finding:
+    sentence = gettext("%(count)s caches have no new samples: Shardwatch itself may be stuck, see its health page") % {
+        "count": count
+    }
+    return Finding(State.WARNING, sentence, gettext("old figures"), str(count), STUCK)
 
 
 def serious(row: Row) -> list[Finding]:

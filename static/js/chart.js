@@ -81,6 +81,7 @@ export class PanelChart {
       axis.border.color = palette.line;
       axis.ticks.color = palette.soft;
     }
+    options.font.family = getComputedStyle(document.body).fontFamily;
     const { tooltip } = options.plugins;
     Object.assign(tooltip, { backgroundColor: palette.surface, titleColor: palette.ink, bodyColor: palette.ink, borderColor: palette.line });
     this.chart.update("none");
@@ -113,6 +114,7 @@ export class PanelChart {
       plugins: [pointer],
       options: {
         animation: false,
+        font: {},
         maintainAspectRatio: false,
         normalized: true,
         parsing: false,
@@ -131,13 +133,14 @@ export class PanelChart {
       boxWidth: 8,
       boxHeight: 8,
       boxPadding: 4,
+      multiKeyBackground: "transparent",
       cornerRadius: 6,
       filter: (item, index, items) => item.parsed.y !== null && !item.dataset.isCompanion && items.length <= TOOLTIP_LINES * 4,
       itemSort: (one, other) => (this.view.by === "node" ? other.parsed.y - one.parsed.y : 0),
       callbacks: {
         title: ([item]) => (item ? exactMoment(item.parsed.x) : ""),
         label: ({ dataset, parsed }) => ` ${dataset.label}  ${this.write(parsed.y)}`,
-        labelColor: ({ dataset }) => ({ borderColor: dataset.borderColor, backgroundColor: dataset.borderColor, borderRadius: 2 }),
+        labelColor: ({ dataset }) => ({ borderColor: dataset.borderColor, backgroundColor: dataset.borderColor, borderWidth: 0 }),
       },
     };
   }

@@ -46,4 +46,6 @@ document.addEventListener("keydown", (event) => {
   closeMenus(null);
   summary?.focus();
 });
+document.addEventListener("htmx:afterSwap", countAges);
 setInterval(() => document.hidden || countAges(), 1000);
+countAges();

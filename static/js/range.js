@@ -2,12 +2,11 @@
 import { fromWallClock, moment, toWallClock } from "./zones.js";
 
 const words = document.getElementById("chart-words").dataset;
-const DEFAULT_SPAN = 3600;
 const LEAST_SPAN = 60;
 
 export class Range {
   constructor(tools, onChange) {
-    Object.assign(this, { tools, onChange, before: [] });
+    Object.assign(this, { tools, onChange, before: [], usual: Number(tools.dataset.span) });
     this.read();
     for (const button of tools.querySelectorAll("[data-span]")) {
       button.addEventListener("click", () => this.choose({ span: Number(button.dataset.span) }));
@@ -24,7 +23,7 @@ export class Range {
     const given = new URLSearchParams(location.search);
     const [from, to] = ["from", "to"].map((name) => Date.parse(given.get(name) ?? "") / 1000);
     const span = Number(given.get("span"));
-    this.value = { span: span >= LEAST_SPAN ? span : DEFAULT_SPAN };
+    this.value = { span: span >= LEAST_SPAN ? span : this.usual };
     if (from && to > from) this.value = { from, to };
     else if (from && from < Date.now() / 1000) this.value = { from };
   }
@@ -52,7 +51,7 @@ export class Range {
   }
 
   zoomOut() {
-    this.set(this.before.pop() ?? { span: DEFAULT_SPAN });
+    this.set(this.before.pop() ?? { span: this.usual });
   }
 
   set(value) {
@@ -94,6 +93,6 @@ export class Range {
   parameters() {
     const { span, from, to } = this.value;
     const iso = (seconds) => seconds && new Date(seconds * 1000).toISOString().replace(".000", "");
-    return { span: span && span !== DEFAULT_SPAN ? String(span) : undefined, from: iso(from), to: iso(to) };
+    return { span: span && span !== this.usual ? String(span) : undefined, from: iso(from), to: iso(to) };
   }
 }
