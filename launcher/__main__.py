@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from launcher import detached, manage, stopping, testrun, up, virtualenv
+from launcher import detached, managing, stopping, testrun, up, virtualenv
 from launcher.checkout import DEFAULT_DATA, PYTHON
 from launcher.data import Data
 from launcher.steps import explain
@@ -70,7 +70,7 @@ def run_manage(words: list[str]) -> int:
     if words[:1] == ["--data"] and len(words) > 1:
         data, words = Path(words[1]), words[2:]
     virtualenv.ensure(stream=sys.stderr)
-    manage.run(Data(data.resolve()), words)
+    managing.run(Data(data.resolve()), words)
 
 
 def run_bench(words: list[str]) -> int:

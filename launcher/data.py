@@ -66,19 +66,21 @@ class Data:
         return Postgres(self.root / "postgres", self.sockets / "pg")
 
     def make(self) -> None:
-        """Make the folders. Raise LauncherError where that cannot be, or where another account got there first."""
+        """Make the folders that stay. Raise LauncherError where that cannot be."""
         try:
             for folder in (self.root, self.log, self.broker):
                 folder.mkdir(parents=True, exist_ok=True)
-            self.sockets.mkdir(mode=0o711, exist_ok=True)
-            self.sockets.chmod(0o711)
         except OSError as error:
             raise LauncherError(
                 f"{error.filename} cannot be made: {error.strerror}.", "Name another folder with --data DIR."
             ) from error
+
+    def _make_sockets(self) -> None:
+        self.sockets.mkdir(mode=0o711, exist_ok=True)
         found = self.sockets.lstat()
         if found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
             raise LauncherError(f"{self.sockets} belongs to somebody else.", "Remove it and run this again.")
+        self.sockets.chmod(0o711)
 
     @contextmanager
     def claim(self) -> Iterator[None]:
@@ -92,6 +94,7 @@ class Data:
             file.truncate(0)
             file.write(str(os.getpid()))
             file.flush()
+            self._make_sockets()
             try:
                 yield
             finally:
