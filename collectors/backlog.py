@@ -5,6 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 
+import psycopg
 from django.db import InterfaceError, OperationalError, connection
 
 from collectors import samples
@@ -16,7 +17,7 @@ logger = logging.getLogger(__name__)
 LIMIT = 50_000
 CHUNK = 1_000
 # What a database says that restarts, refuses or is away.
-AWAY = (OperationalError, InterfaceError)
+AWAY = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
 
 _lock = threading.Lock()
 _kept: deque[NodeReading] = deque(maxlen=LIMIT)

@@ -6,7 +6,6 @@ write and one read: no stream, no task, no decoding.
 """
 
 import asyncio
-import contextlib
 import re
 import socket
 import ssl
@@ -195,7 +194,7 @@ class Link(asyncio.Protocol):
 
     def _fail(self, failure: ReadError) -> None:
         self.lost = failure
-        done, self._done = self._done, None
+        done, self._done, self.busy_since = self._done, None, None
         self.close()
         if done:
             done(failure)
@@ -303,20 +302,6 @@ async def log_in(link: Link, access: Access) -> None:
         raise failure
 
 
-async def open_link(host: str, port: int, access: Access, context: ssl.SSLContext | None) -> Link:
-    """Return a link that is logged in. Raise ReadError naming the step that failed."""
-    sock = await reach(await resolve(host, port))
-    link = await attach(sock, host, context)
-    try:
-        await log_in(link, access)
-    except BaseException:
-        link.close()
-        raise
-    return link
-
-
-async def name_link(link: Link) -> Reply:
-    """Name the connection on the server's client list; return the reply, which may be a refusal."""
-    with contextlib.suppress(ReadError):
-        return (await ask(link, [SETNAME]))[0]
-    return None
+async def open_link(host: str, port: int, context: ssl.SSLContext | None) -> Link:
+    """Return a link that is not logged in yet. Raise ReadError naming the step that failed."""
+    return await attach(await reach(await resolve(host, port)), host, context)

@@ -129,6 +129,7 @@ ERROR_REPLIES: tuple[tuple[str, Step | None, Cause], ...] = (
 
 # OpenSSL's numbers of certificate faults (X509_V_ERR_...).
 CERTIFICATE_FAULTS = {
+    7: Cause.TLS_UNKNOWN_CA,
     10: Cause.TLS_EXPIRED,
     18: Cause.TLS_UNKNOWN_CA,
     19: Cause.TLS_UNKNOWN_CA,

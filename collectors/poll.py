@@ -24,7 +24,7 @@ from collectors.metrics.hot import HOT_INDEX
 from collectors.rounds import Answer, Request, Round
 from collectors.samples import NodeReading
 from collectors.source import Source
-from collectors.targets import Pool, Target
+from collectors.targets import NodeRow, Pool, Target
 from collectors.topology import KnownNode, Layout
 from fleet.addresses import Address, AddressError, parse_addresses
 from fleet.models import Cache, Node
@@ -123,16 +123,16 @@ class Poll:
     def _load(self, claims: Sequence[Claim]) -> dict[int, Watched]:
         by_id = {claim.cache_id: claim for claim in claims}
         caches = Cache.objects.filter(pk__in=by_id)
-        nodes: dict[int, list[Node]] = defaultdict(list)
-        for node in Node.objects.present().filter(cache_id__in=by_id).order_by("pk"):
+        nodes: dict[int, list[NodeRow]] = defaultdict(list)
+        for node in NodeRow.present(by_id):
             nodes[node.cache_id].append(node)
         return {cache.pk: self._watch(cache, by_id[cache.pk], nodes[cache.pk]) for cache in caches}
 
-    def _watch(self, cache: Cache, claim: Claim, nodes: list[Node]) -> Watched:
+    def _watch(self, cache: Cache, claim: Claim, nodes: list[NodeRow]) -> Watched:
         seeds = seeds_of(cache.address)
         if seeds and not nodes:
             topology.ensure_seeds(cache)
-            nodes = list(cache.nodes.present())
+            nodes = NodeRow.present([cache.pk])
         tls = bool(seeds) and seeds[0].tls
         return Watched(cache, claim, self.pool.targets(cache, nodes, tls), self.pool.is_unsettled(cache.pk))
 

@@ -114,8 +114,8 @@ class Round:
                 await asyncio.sleep(0)
 
     def _send(self, request: Request) -> None:
-        link = request.target.link
-        if link is None or link.lost:
+        link, opening = request.target.link, request.target.opening
+        if link is None or link.lost or (opening and not opening.done()):
             self._spawn(self._connect(request))
         elif link.busy_since is None:
             self._ask(request, link, is_kept=True)
@@ -141,7 +141,10 @@ class Round:
             self._ask(request, link, is_kept=False)
 
     def _ask(self, request: Request, link: Link, is_kept: bool) -> None:
-        if request.is_done or link.busy_since is not None:
+        if request.is_done:
+            return
+        if link.busy_since is not None:
+            self._finish(request, ReadError(Step.INFO, Cause.SILENT))
             return
         request.link, request.sent_at = link, time.monotonic()
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db import connection
-
+from collectors import samples
 from collectors.failures import ReadError
 
 RECORD = """
@@ -32,5 +31,6 @@ def record(results: Sequence[tuple[int, ReadError | None]], now: datetime) -> No
     if not rows:
         return
     columns = [list(column) for column in zip(*rows, strict=True)]
-    with connection.cursor() as cursor:
-        cursor.execute(RECORD, [now, now, now, *columns])
+    with samples.raw_cursor() as cursor:
+        # Prepared, for planning costs more than running it.
+        cursor.execute(RECORD, [now, now, now, *columns], prepare=True)

@@ -5,19 +5,22 @@ import ssl
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import hiredis
 from django.conf import settings
 
 from collectors import background, capabilities
 from collectors.capabilities import Support
-from collectors.connections import SETNAME, Access, Link, name_link, open_link, tls_context
-from collectors.failures import ReadError
+from collectors.connections import SETNAME, Access, Link, ask, log_in, open_link, tls_context
+from collectors.failures import Cause, ReadError, from_error_reply
+from collectors.models import Step
 from collectors.source import Command, ReplicaSeen, Source, Standing, Value
 from collectors.sources import make_sources
 from collectors.sources.info import INFO
 from collectors.topology import Standalone, address_text
 from fleet.engines import Engine
-from fleet.models import Cache, Node
+from fleet.models import Cache, Node, Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,27 @@ class Way:
             return cls(access, None, failure)
 
 
+class NodeRow(NamedTuple):
+    """What a poll reads of a node: a tenth of the price of a model instance."""
+
+    pk: int
+    cache_id: int
+    identity: str
+    host: str
+    port: int
+    role: str
+    shard_id: int | None
+
+    @classmethod
+    def present(cls, cache_ids: Iterable[int]) -> "list[NodeRow]":
+        rows = Node.objects.present().filter(cache_id__in=cache_ids).order_by("pk").values_list(*cls._fields)
+        return [cls._make(row) for row in rows]
+
+
 class Target:
     """One node that this process polls. The link belongs to the loop's thread, the rest to the poll at hand."""
 
-    def __init__(self, node: Node, way: Way, support: Support) -> None:
+    def __init__(self, node: NodeRow, way: Way, support: Support) -> None:
         self.node_id, self.cache_id = node.pk, node.cache_id
         self.identity, self.host, self.port = node.identity, node.host, node.port
         self.role, self.shard_id = node.role, node.shard_id
@@ -129,11 +149,27 @@ class Target:
         """Connect and log in; name the connection unless the node is known to refuse that."""
         if self.way.broken:
             raise self.way.broken
-        link = await open_link(self.host, self.port, self.way.access, self.way.context)
-        if not self.support.is_refused(SETNAME):
-            self.support.note(SETNAME, await name_link(link))
-        self.link, self.peer = link, link.peer
+        self.link = link = await open_link(self.host, self.port, self.way.context)
+        self.peer = link.peer
+        try:
+            await log_in(link, self.way.access)
+            if not self.support.is_refused(SETNAME):
+                await self._name(link)
+        except ReadError as failure:
+            # A server that is stuck keeps this one connection: it may yet answer.
+            if failure.cause is not Cause.SILENT:
+                link.close()
+            raise
         return link
+
+    async def _name(self, link: Link) -> None:
+        """Name the connection on the client list. Raise ReadError for an error that concerns more than that."""
+        (reply,) = await ask(link, [SETNAME])
+        self.support.note(SETNAME, reply)
+        if isinstance(reply, hiredis.ReplyError):
+            failure = from_error_reply(str(reply), Step.INFO)
+            if failure.step in {Step.AUTH, Step.CONNECT}:
+                raise failure
 
     def mark_failing(self) -> None:
         self.failing_since = self.failing_since or time.monotonic()
@@ -161,7 +197,7 @@ class Pool:
         self._unsettled: set[int] = set()
         self._ways: dict[int, tuple[tuple[object, ...], Way]] = {}
 
-    def targets(self, cache: Cache, nodes: Sequence[Node], tls: bool) -> list[Target]:
+    def targets(self, cache: Cache, nodes: Sequence[NodeRow], tls: bool) -> list[Target]:
         """Return the targets of a cache's nodes; those whose address or credentials changed begin anew."""
         way = self._way(cache, tls)
         fresh = [node for node in nodes if not self._is_current(node, way)]
@@ -169,7 +205,8 @@ class Pool:
             support = capabilities.load([node.pk for node in fresh])
             for node in fresh:
                 self._discard(self._targets.pop(node.pk, None))
-                self._targets[node.pk] = Target(node, way, support[node.pk])
+                self._targets[node.pk] = target = Target(node, way, support[node.pk])
+                target.standing.in_cluster = cache.topology == Topology.CLUSTER or None
         found = []
         for node in nodes:
             target = self._targets[node.pk]
@@ -187,7 +224,7 @@ class Pool:
             known = self._ways[cache.pk] = (stamp, Way.of(cache, tls))
         return known[1]
 
-    def _is_current(self, node: Node, way: Way) -> bool:
+    def _is_current(self, node: NodeRow, way: Way) -> bool:
         target = self._targets.get(node.pk)
         return target is not None and target.place == (node.host, node.port) and target.way is way
 

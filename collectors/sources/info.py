@@ -19,6 +19,7 @@ CLAIMS = {
     b"rdb_last_bgsave_status": ("rdb_last_bgsave_ok", words(b"ok", b"err")),
 }
 KEYS, EXPIRES = HOT_INDEX["keys"], HOT_INDEX["expires"]
+CONNECTED_SLAVES = HOT_INDEX["connected_slaves"]
 SECTIONS = {"server", "clients", "memory", "persistence", "stats", "replication", "cpu"}
 KEYSPACE = b"# Keyspace"
 # A line about a replica is far shorter; one that is not is not read.
@@ -59,7 +60,8 @@ class Info(Source):
         row = empty_row()
         self._numbers.fill(lines, row)
         row[KEYS], row[EXPIRES] = keyspace(lines)
-        return Readings(row, facts=self._changed_facts(lines), replicas=replicas(text))
+        listed = replicas(text) if row[CONNECTED_SLAVES] else ()
+        return Readings(row, facts=self._changed_facts(lines), replicas=listed)
 
     def _changed_facts(self, lines: Sequence[bytes]) -> dict[str, str]:
         """Return facts whose line is not the one of the last poll, decoded; the others cost one comparison."""

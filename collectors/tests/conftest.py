@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from psycopg import sql
+from pytest_django.fixtures import Settings
 
-from collectors import leases, poll
+from collectors import leases, poll, samples
 from collectors.models import NodeStatus
 from collectors.targets import Pool
+from collectors.tests.peers import Peer, Script
 from fleet.models import Cache, Node
 from fleet.secrets import Secret
 
@@ -31,10 +33,10 @@ class Poller:
     def sample(self, node: Node, *names: str) -> tuple[Any, ...] | None:
         """Return columns of the sample that the last poll wrote for a node."""
         at = datetime.fromtimestamp(self.tick, UTC)
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT {', '.join(names)} FROM sample WHERE node_id = %s AND at = %s", [node.pk, at])
-            row: tuple[Any, ...] | None = cursor.fetchone()
-            return row
+        columns = sql.SQL(", ").join(map(sql.Identifier, names))
+        query = sql.SQL("SELECT {} FROM sample WHERE node_id = %s AND at = %s").format(columns)
+        with samples.raw_cursor() as cursor:
+            return cursor.execute(query, [node.pk, at]).fetchone()
 
 
 @pytest.fixture
@@ -50,7 +52,10 @@ def cache_at(db: None) -> Callable[..., Cache]:
 
     def register(address: str, password: str = "", name: str = "", **fields: Any) -> Cache:
         name = name or f"cache-{Cache.objects.count()}"
-        return Cache.objects.create(name=name, address=address, password=Secret.of(password), **fields)
+        cache = Cache(name=name, address=address, **fields)
+        cache.password = Secret.of(password)
+        cache.save()
+        return cache
 
     return register
 
@@ -58,3 +63,22 @@ def cache_at(db: None) -> Callable[..., Cache]:
 def status_of(cache: Cache) -> NodeStatus:
     """Return how the only node of a cache is."""
     return NodeStatus.objects.get(node__cache=cache)
+
+
+@pytest.fixture
+def peer() -> Iterator[Callable[[Script], Peer]]:
+    """Start scripted servers: `peer(stays_silent).url`."""
+    started: list[Peer] = []
+
+    def start(script: Script) -> Peer:
+        started.append(Peer(script))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+@pytest.fixture
+def short_timeouts(settings: Settings) -> None:
+    settings.POLL_CONNECT_TIMEOUT_SECONDS = settings.POLL_COMMAND_TIMEOUT_SECONDS = 0.5

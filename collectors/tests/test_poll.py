@@ -1,10 +1,7 @@
 from collections.abc import Callable
 
-import pytest
-
-from collectors.models import NodeFact, NodeStatus, PollLease
 from collectors.tests.conftest import Poller, status_of
-from fleet.models import Cache, Node
+from fleet.models import Cache
 from launcher.valkey import Valkey
 
 CacheAt = Callable[..., Cache]
