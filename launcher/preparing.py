@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from launcher import processes
 from launcher.checkout import ROOT
 from launcher.steps import step
 from launcher.trouble import LauncherError
@@ -21,7 +22,7 @@ def prepare(env: Mapping[str, str]) -> dict[str, Any]:
     reader, writer = os.pipe()
     with os.fdopen(reader, encoding="utf-8") as report:
         try:
-            command = [sys.executable, str(ROOT / "manage.py"), "prepare", "--report", str(writer)]
+            command = [sys.executable, *processes.PREPARE.split()[1:], "--report", str(writer)]
             done = subprocess.run(command, check=False, env=env, cwd=ROOT, pass_fds=(writer,))
         finally:
             os.close(writer)
