@@ -1,0 +1,98 @@
+"""Numbers with their units."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from dashboard.templatetags import units
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0\u00a0B"),
+        (1023, "1023\u00a0B"),
+        (1024, "1\u00a0KiB"),
+        (5.43 * GIB, "5.43\u00a0GiB"),
+        (54.3 * GIB, "54.3\u00a0GiB"),
+        (8 * GIB, "8\u00a0GiB"),
+        (2**20 - 1, "1.00\u00a0MiB"),
+        (2**60, "1024\u00a0PiB"),
+    ],
+)
+def test_it_writes_bytes_in_iec_units(value: float, text: str) -> None:
+    assert units.bytes_size(value) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (0, "0%"),
+        (0.0004, "<0.1%"),
+        (0.042, "4.2%"),
+        (0.64, "64%"),
+        (0.9996, "99.9%"),
+        (1, "100%"),
+        (1.37, "137%"),
+    ],
+)
+def test_it_never_rounds_to_none_or_all_what_is_neither(ratio: float, text: str) -> None:
+    assert units.percent(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (0.254, "0.25"), (950, "950"), (9_999, "9\u202f999"), (12_345, "12.3k"), (4_560_000, "4.56M")],
+)
+def test_it_shortens_large_numbers(value: float, text: str) -> None:
+    assert units.count(value) == text
+    assert units.rate(value) == f"{text}/s"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0004, "0.40 ms"),
+        (0.25, "250 ms"),
+        (59.9, "59 s"),
+        (125, "2 min"),
+        (7_500, "2 h 5 min"),
+        (7_200, "2 h"),
+        (90_000, "1 d 1 h"),
+        (864_000, "10 d"),
+        (timedelta(seconds=5), "5 s"),
+    ],
+)
+def test_it_writes_durations_in_their_largest_units(seconds: float | timedelta, text: str) -> None:
+    assert units.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    "write", [units.bytes_size, units.percent, units.rate, units.ratio, units.grouped, units.duration]
+)
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), ""])
+def test_it_says_not_reported_instead_of_zero(write: Callable[[object], str], value: object) -> None:
+    assert "not reported" in write(value)
+
+
+def test_it_gives_ages_with_the_exact_time() -> None:
+    moment = timezone.now() - timedelta(seconds=125)
+
+    text = units.ago(moment)
+
+    assert ">2 min ago</time>" in text
+    assert f'datetime="{moment.isoformat(timespec="seconds")}"' in text
+    assert f'title="{moment:%Y-%m-%d %H:%M:%S} UTC"' in text
+
+
+def test_it_says_never_and_now() -> None:
+    assert "never" in units.ago(None)
+    assert ">now</time>" in units.ago(timezone.now() + timedelta(seconds=5))
+
+
+def test_it_groups_thousands_with_thin_spaces() -> None:
+    assert units.grouped(1_234_567) == "1\u202f234\u202f567"
