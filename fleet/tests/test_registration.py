@@ -96,6 +96,13 @@ def test_it_takes_a_client_certificate_with_its_key() -> None:
     assert cache.client_key.reveal() == key
 
 
+def test_it_refuses_a_key_of_another_certificate() -> None:
+    given = {"client_certificate": made_pair("one")[0], "client_key": made_pair("two")[1]}
+
+    with pytest.raises(ValidationError, match="does not belong"):
+        drafted(Cache(), {"name": "a", "address": "rediss://a", **given})
+
+
 @pytest.mark.django_db
 def test_it_refuses_a_name_that_is_taken() -> None:
     register(GIVEN)
