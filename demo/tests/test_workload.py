@@ -4,6 +4,7 @@ from itertools import pairwise
 from demo.workload import (
     GAME_STEPS,
     PLAYERS,
+    RANKED,
     SESSION_STEPS,
     Workload,
     game_data,
@@ -41,7 +42,9 @@ def test_it_stays_within_a_fixed_key_space() -> None:
     written = [request.fill or request.words for request in requests if request.fill or request.words[0] != "GET"]
 
     players = [int(str(key).split(":")[1]) for _, key, *_ in written if str(key).startswith("user_cache:")]
+    ranked = [int(str(words[-1]).split(":")[1]) for words in written if words[0] == "ZADD"]
     assert max(players) <= PLAYERS
+    assert max(ranked) < RANKED
     assert all(str(key).startswith((*BOUNDED, "user_cache:")) for _, key, *_ in written)
 
 
