@@ -244,7 +244,8 @@ class Poll:
         elif not watched.has_answered:
             # Nobody that we know answers: perhaps all moved, and the seeds lead to where they are now.
             topology.ensure_seeds(watched.cache)
-        self.pool.mark_settled(cache_id, watched.saw_topology or not watched.is_unsettled)
+        is_forming = layout is not None and layout.is_forming
+        self.pool.mark_settled(cache_id, not is_forming and (watched.saw_topology or not watched.is_unsettled))
         engines = {target.standing.engine for target in watched.targets if target.failure is None}
         if len(engines) == 1 and engines != {watched.cache.engine}:
             Cache.objects.filter(pk=cache_id).update(engine=engines.pop())

@@ -1,7 +1,7 @@
 """Which shards and nodes a cache has: the layout as servers tell it, brought into the tables."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -41,6 +41,11 @@ class Layout:
 
     def nodes(self) -> list[SeenNode]:
         return [node for shard in self.shards for node in shard.nodes]
+
+    @property
+    def is_forming(self) -> bool:
+        """Return whether a shard holds no slots: it is on its way in or out, or its nodes are taken for another."""
+        return self.kind == Topology.CLUSTER and not all(shard.slots for shard in self.shards)
 
 
 def address_text(host: str, port: int) -> str:
@@ -88,9 +93,9 @@ class _Sync:
         for seen in self.layout.nodes():
             self._adopt(seen)
         matched = self._match()
-        kept = {shard.pk for seen in self.layout.shards for shard in [self._keep_shard(seen, matched)]}
+        kept = [self._keep_shard(seen, matched.get(seen.identity)) for seen in self.layout.shards]
         if self.layout.complete:
-            self._leave(kept)
+            self._leave({shard.pk for shard in kept if shard})
         if self.cache.topology != self.layout.kind:
             self._save(self.cache, topology=self.layout.kind)
         return self.changes > 0
@@ -131,10 +136,12 @@ class _Sync:
                 taken.add(pk)
         return matched
 
-    def _keep_shard(self, seen: SeenShard, matched: Mapping[str, Shard]) -> Shard:
-        slots = [list(pair) for pair in seen.slots]
-        shard = matched.get(seen.identity) or self._new_shard(seen)
-        self._save(shard, slots=slots, left_at=None)
+    def _keep_shard(self, seen: SeenShard, shard: Shard | None) -> Shard | None:
+        """Keep a shard and its nodes; a new one of a cluster gets its number once it holds slots."""
+        if shard is None and (seen.slots or self.layout.kind != Topology.CLUSTER):
+            shard = self._new_shard(seen)
+        if shard:
+            self._save(shard, slots=[list(pair) for pair in seen.slots], left_at=None)
         for node in seen.nodes:
             self._keep_node(node, shard)
         return shard
@@ -149,7 +156,7 @@ class _Sync:
         self.changes += 1
         return shard
 
-    def _keep_node(self, seen: SeenNode, shard: Shard) -> None:
+    def _keep_node(self, seen: SeenNode, shard: Shard | None) -> None:
         node = self.nodes.get(seen.identity)
         if node is None:
             node = Node(cache=self.cache, identity=seen.identity, host=seen.host, port=seen.port, joined_at=self.now)
@@ -159,14 +166,13 @@ class _Sync:
             self.changes += 1
             return
         role = seen.role or node.role
-        self._save(node, host=seen.host, port=seen.port, role=role, shard_id=shard.pk, left_at=None)
+        self._save(node, host=seen.host, port=seen.port, role=role, shard_id=shard.pk if shard else None, left_at=None)
 
-    def _leave(self, kept_shards: Iterable[int]) -> None:
+    def _leave(self, kept: Collection[int]) -> None:
         kept_nodes = {seen.identity for seen in self.layout.nodes()}
         for node in self.nodes.values():
             if node.left_at is None and node.identity not in kept_nodes:
                 self._save(node, left_at=self.now)
-        kept = set(kept_shards)
         for shard in self.shards.values():
             if shard.left_at is None and shard.pk not in kept:
                 self._save(shard, left_at=self.now)
