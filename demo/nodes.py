@@ -38,6 +38,8 @@ CACHE_OPTIONS = {
         "maxclients": "500",
         "cluster-require-full-coverage": "no",
         "cluster-allow-replica-migration": "no",
+        # A replica that restarted beside a dead primary must still take over.
+        "cluster-replica-validity-factor": "0",
     },
     "": {"maxmemory": "32mb", "maxmemory-policy": "allkeys-lru", "maxclients": "400"},
 }
