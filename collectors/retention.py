@@ -76,10 +76,10 @@ def _claim_mark(tier: str, now: datetime) -> datetime | None:
     with connection.cursor() as cursor:
         # The oldest sample is looked for once only: no index leads to it, it costs a read of the whole table.
         cursor.execute(
-            "INSERT INTO rollup_mark (tier, until) SELECT %s, date_bin(%s, min(at), 'epoch') FROM sample"
-            " WHERE NOT EXISTS (SELECT FROM rollup_mark WHERE tier = %s)"
+            "INSERT INTO rollup_mark (tier, until) SELECT %s, date_bin(make_interval(secs => %s), min(at), 'epoch')"
+            " FROM sample WHERE NOT EXISTS (SELECT FROM rollup_mark WHERE tier = %s)"
             " HAVING min(at) IS NOT NULL ON CONFLICT DO NOTHING",
-            [tier, WIDTH[tier], tier],
+            [tier, WIDTH[tier].total_seconds(), tier],
         )
         cursor.execute("SELECT until FROM rollup_mark WHERE tier = %s FOR UPDATE SKIP LOCKED", [tier])
         row = cursor.fetchone()

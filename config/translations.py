@@ -68,7 +68,9 @@ def _sources(root: Path) -> Iterator[Path]:
 
 def _messages_in(path: Path) -> Iterator[Message]:
     text = path.read_text(encoding="utf-8")
-    source = text if path.suffix == ".py" else templatize(text, origin=str(path))
+    # What Django makes of a template is no Python where the template's indentation falls back.
+    lines = [] if path.suffix == ".py" else templatize(text, origin=str(path)).split("\n")
+    source = text if path.suffix == ".py" else "\n".join(line.lstrip() for line in lines)
     for _, parts, _, context in extract("python", BytesIO(source.encode()), KEYWORDS):
         singular, plural = (parts[0], parts[1]) if isinstance(parts, tuple) else (parts, "")
         if singular:
