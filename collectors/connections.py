@@ -186,8 +186,11 @@ class Link(asyncio.Protocol):
             failure = self._unasked()
         elif isinstance(exc, ssl.SSLError):
             failure = from_tls_error(exc)
-        elif self._has_answered or self._received or self.tls:
+        elif self._has_answered or self._received:
             failure = ReadError(self._step, Cause.CUT)
+        elif self.tls:
+            # TLS 1.3 looks at the client's certificate after the handshake; the alert may be lost with the connection.
+            failure = ReadError(Step.TLS, Cause.TLS_CLIENT_CERTIFICATE)
         else:
             failure = ReadError(Step.TLS, Cause.TLS_EXPECTED)
         self._fail(failure)

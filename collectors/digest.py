@@ -119,5 +119,6 @@ def settle(made: Digest) -> None:
         target.rank = rank
         return
     target.mark_failing()
-    if made.failure.step in {Step.AUTH, Step.CONNECT}:
+    # A server that is stuck keeps its one connection.
+    if made.failure.step in {Step.AUTH, Step.CONNECT} and made.failure.cause is not Cause.SILENT:
         target.drop_soon()

@@ -241,7 +241,7 @@ class Poll:
             watched.saw_topology = True
             if topology.sync(cache_id, layout, timezone.now()):
                 backlog.write([], [cache_id], self.tick)
-        elif not watched.has_answered:
+        elif not watched.has_answered and seeds_of(watched.cache.address):
             # Nobody that we know answers: perhaps all moved, and the seeds lead to where they are now.
             topology.ensure_seeds(watched.cache)
         is_forming = layout is not None and layout.is_forming

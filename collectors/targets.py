@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -237,6 +237,9 @@ class Pool:
     def _discard(self, target: Target | None) -> None:
         if target:
             background.loop().call_soon_threadsafe(target.drop)
+
+    def targets_of(self, cache_ids: Collection[int]) -> list[Target]:
+        return [target for target in self._targets.values() if target.cache_id in cache_ids]
 
     def failures(self) -> list[tuple[str, ReadError]]:
         """Return the addresses that failed at their last poll, and why."""

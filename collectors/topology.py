@@ -55,15 +55,14 @@ def address_text(host: str, port: int) -> str:
 
 def ensure_seeds(cache: Cache) -> int:
     """Make the servers named in the address watched nodes, so that their failures show; return how many are new."""
-    added = 0
-    for seed in cache.seeds():
-        if cache.nodes.present().filter(host=seed.host, port=seed.port).exists():
-            continue
-        identity = address_text(seed.host, seed.port)
-        place = {"host": seed.host, "port": seed.port, "left_at": None}
-        Node.objects.update_or_create(cache=cache, identity=identity, defaults=place)
-        added += 1
-    return added
+    present = set(cache.nodes.present().values_list("host", "port"))
+    missing = [seed for seed in cache.seeds() if (seed.host, seed.port) not in present]
+    rows = [Node(cache=cache, identity=address_text(s.host, s.port), host=s.host, port=s.port) for s in missing]
+    # One that left comes back under its row.
+    Node.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=["cache", "identity"], update_fields=["host", "port", "left_at"]
+    )
+    return len(rows)
 
 
 def sync(cache_id: int, layout: Layout, now: datetime) -> bool:

@@ -38,6 +38,12 @@ class Poller:
         with samples.raw_cursor() as cursor:
             return cursor.execute(query, [node.pk, at]).fetchone()
 
+    def details(self, node: Node) -> int:
+        """Return how many rows of details there are of a node."""
+        with samples.raw_cursor() as cursor:
+            row = cursor.execute("SELECT count(*) FROM detail WHERE node_id = %s", [node.pk]).fetchone()
+            return int(row[0]) if row else 0
+
 
 @pytest.fixture
 def poller(db: None) -> Iterator[Poller]:
