@@ -26,6 +26,7 @@ class TestServers:
         directory = Path(tempfile.mkdtemp(prefix="sw-test-", dir="/tmp"))
         # The database's account must pass through to its socket.
         directory.chmod(0o711)
+        (directory / "static").mkdir()
         database, child = postgres.start_postgres(
             directory / "postgres", directory / "pg", **postgres.THROW_AWAY_SETTINGS
         )
@@ -33,7 +34,11 @@ class TestServers:
         return cls(directory, database, child, broker)
 
     def environment(self) -> dict[str, str]:
-        return {"DATABASE_URL": self.database.url, "CELERY_BROKER_URL": self.broker.url}
+        return {
+            "DATABASE_URL": self.database.url,
+            "CELERY_BROKER_URL": self.broker.url,
+            "SHARDWATCH_STATIC_ROOT": str(self.directory / "static"),
+        }
 
     def stop(self) -> None:
         self.broker.kill()
