@@ -53,5 +53,10 @@ def _taken() -> list[NodeReading]:
         return [_kept.popleft() for _ in range(min(CHUNK, len(_kept)))]
 
 
+def clear() -> None:
+    with _lock:
+        _kept.clear()
+
+
 def size() -> int:
     return len(_kept)

@@ -7,8 +7,9 @@ import socket
 import threading
 from typing import Any
 
-from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_down
-from django.db import connection
+from celery.signals import celeryd_after_setup, task_prerun, worker_ready, worker_shutting_down
+from django.conf import settings
+from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from collectors import background, backlog
@@ -18,7 +19,8 @@ from collectors.models import PollWorker
 from collectors.targets import Pool
 
 logger = logging.getLogger(__name__)
-HEARTBEAT_SECONDS = 5
+# So many signs of life must fail to come before others take over.
+SIGNS_BEFORE_LOST = 4
 # A loop that does not get round to a heartbeat for so long is stuck: others take over.
 LOOP_PATIENCE_SECONDS = 4
 
@@ -47,6 +49,12 @@ def take_own_queue(sender: str, instance: Any, **_: Any) -> None:
         queues.select_add(queue_of(sender))
 
 
+@task_prerun.connect(weak=False)
+def check_database(**_: Any) -> None:
+    """Drop a database connection that is too old or broke in the last task, and test it before its first use."""
+    close_old_connections()
+
+
 @worker_ready.connect(weak=False)
 def begin(**_: Any) -> None:
     if Identity.polls:
@@ -62,7 +70,7 @@ def live() -> None:
     """Show every few seconds that this worker polls, until it stops; then leave its caches to others."""
     while True:
         beat()
-        if Identity.stopping.wait(HEARTBEAT_SECONDS):
+        if Identity.stopping.wait(settings.POLL_WORKER_LOST_SECONDS / SIGNS_BEFORE_LOST):
             break
     try:
         PollWorker.objects.filter(name=Identity.name).delete()

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 import time
 from datetime import datetime, timedelta
 from typing import Any
@@ -57,11 +58,17 @@ app.conf.update(
         "keep-partitions": every("collectors.tasks.keep_partitions", settings.RETENTION_INTERVAL_SECONDS),
         "forget-lost-workers": every("collectors.tasks.forget_lost_workers", 300),
     },
+    # Celery's own care for Django closes the database connection around every task, which then costs a new one;
+    # collectors/worker.py has Django check its age and health instead.
+    CELERY_DB_REUSE_MAX=sys.maxsize // 2,
     task_default_queue="celery",
     # A worker takes only what it can begin: polls that wait elsewhere may be taken by others, or expire.
     worker_prefetch_multiplier=1,
     worker_send_task_events=False,
     broker_connection_retry_on_startup=True,
+    # However long the broker is away, the worker waits for it.
+    broker_connection_max_retries=None,
+    worker_cancel_long_running_tasks_on_connection_loss=True,
     # A broker that restarts is back within seconds; a dispatch that waits longer is overtaken by the next.
     task_publish_retry_policy={"max_retries": 5, "interval_start": 0.1, "interval_step": 0.3, "interval_max": 1},
 )
