@@ -68,8 +68,9 @@ class Data:
     def make(self) -> None:
         """Make the folders that stay. Raise LauncherError where that cannot be."""
         try:
-            for folder in (self.root, self.log, self.broker):
-                folder.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(parents=True, exist_ok=True)
+            for folder in (self.log, self.broker):
+                folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise LauncherError(
                 f"{error.filename} cannot be made: {error.strerror}.", "Name another folder with --data DIR."

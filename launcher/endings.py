@@ -25,7 +25,9 @@ def raised() -> Iterator[None]:
         raise ToldToEndError(number)
 
     for number in ENDINGS:
-        signal.signal(number, end)
+        # Who starts us with nohup wants us to outlive the terminal.
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, end)
     try:
         yield
     finally:

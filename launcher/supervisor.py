@@ -133,11 +133,12 @@ class Supervisor:
     def pids(self) -> dict[str, int]:
         return {service.name: service.child.pid for service in self.services if service.child}
 
-    def trim_logs(self) -> None:
-        """Keep each log and one older part of it within bounds."""
-        for service in self.services:
-            if service.log.exists() and service.log.stat().st_size > LOG_LIMIT_BYTES:
-                rotate(service.log)
+
+def trim_logs(folder: Path) -> None:
+    """Keep each log and one older part of it within bounds."""
+    for log in folder.glob("*.log"):
+        if log.stat().st_size > LOG_LIMIT_BYTES:
+            rotate(log)
 
 
 def rotate(log: Path) -> None:

@@ -15,7 +15,7 @@ from launcher.data import Data, write_private
 from launcher.environment import MARK, environment, is_given
 from launcher.services import Place, Services
 from launcher.steps import step
-from launcher.supervisor import TEND_SECONDS, Supervisor
+from launcher.supervisor import TEND_SECONDS, Supervisor, trim_logs
 from launcher.trouble import LauncherError
 from launcher.waiting import until
 
@@ -81,7 +81,7 @@ def _start(wish: Wish, supervisor: Supervisor) -> None:
     report = preparing.prepare(services.env)
     for address in wish.addresses:
         preparing.register(address, services.env)
-    if wish.demo and not wish.addresses and report["demo"]:
+    if wish.demo and (report["has_demo"] or (report["is_empty"] and not wish.addresses)):
         with step("Starting the demo fleet of 8 Valkey servers"):
             supervisor.launch(services.demo_fleet())
         supervisor.launch(services.demo_traffic())
@@ -152,6 +152,6 @@ def _watch(data: Data, supervisor: Supervisor) -> None:
         if supervisor.tend():
             _note(data, supervisor)
         if time.monotonic() > trim_at:
-            supervisor.trim_logs()
+            trim_logs(data.log)
             trim_at = time.monotonic() + TRIM_SECONDS
         time.sleep(TEND_SECONDS)

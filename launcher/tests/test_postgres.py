@@ -1,14 +1,16 @@
 """The embedded Postgres, throw-away."""
 
 import os
+import shutil
 import signal
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from launcher import postgres
+from launcher import binaries, children, postgres
 from launcher.trouble import LauncherError
 
 
@@ -73,3 +75,53 @@ def test_files_and_socket_are_closed_to_others(data: Path) -> None:
 
     assert data.stat().st_mode & 0o077 == 0
     assert server.sockets.stat().st_mode & 0o077 == 0
+
+
+def test_it_runs_for_an_ordinary_account(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only root must give the server another account; elsewhere this repeats the plain case."""
+    monkeypatch.setenv("SHARDWATCH_POSTGRES_BIN", str(postgres._programs()))
+    if other := postgres.account():
+        os.chown(data.parent, other.uid, other.gid)
+
+    child = os.fork()
+    if child == 0:
+        children.drop_to(other)
+        os._exit(0 if _can_start_and_ask(data) else 1)
+
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def _can_start_and_ask(data: Path) -> bool:
+    try:
+        server, child = postgres.start_postgres(data, data.with_name("pg"), fsync="off")
+        with psycopg.connect(server.url) as connection:
+            answer = connection.execute("SELECT current_user").fetchone()
+        postgres.stop_postgres(child)
+    except BaseException:
+        traceback.print_exc()
+        return False
+    return answer == (postgres.ROLE,)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server as another account")
+def test_root_may_keep_checkout_and_data_in_folders_of_its_own(
+    short_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = short_path / "closed"
+    closed.mkdir(mode=0o700)
+    (short_path / "pg").mkdir()
+    short_path.chmod(0o711)
+    package = binaries.postgres_directory().parent.parent
+    for folder in (package, package.with_name(f"{package.name}.libs")):
+        if folder.exists():
+            shutil.copytree(folder, closed / folder.name, symlinks=True)
+    monkeypatch.setenv("SHARDWATCH_POSTGRES_BIN", str(closed / package.name / "pginstall" / "bin"))
+    monkeypatch.setattr(binaries, "SHARED_COPIES", short_path / "copies")
+    short_path.joinpath("copies").mkdir()
+
+    server, child = postgres.start_postgres(closed / "postgres", short_path / "pg", fsync="off")
+
+    with psycopg.connect(server.url) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+    postgres.stop_postgres(child)

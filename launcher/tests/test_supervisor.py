@@ -118,7 +118,7 @@ def test_a_long_log_is_moved_aside_while_its_writer_goes_on(
     watched.launch(service)
     assert until(lambda: service.log.stat().st_size > 1_000, 5)
 
-    watched.trim_logs()
+    supervisor.trim_logs(service.log.parent)
 
     assert service.log.with_name("mill.log.1").stat().st_size > 1_000
     assert service.log.stat().st_size < 1_000

@@ -8,10 +8,11 @@ import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from launcher import leftovers
+from launcher import leftovers, valkey
 from launcher.checkout import ROOT
 from launcher.data import Data
 from launcher.waiting import until
@@ -59,6 +60,11 @@ def status_of(url: str) -> int:
             return int(answer.status)
     except OSError:
         return 0
+
+
+def serves(address: str) -> bool:
+    url = urlsplit(address)
+    return valkey.answers((str(url.hostname), int(url.port or 0)))
 
 
 def pids(data: Data) -> dict[str, int]:
@@ -125,18 +131,22 @@ def test_a_killed_database_comes_back(running: Data) -> None:
     assert until(lambda: status_of(f"{running.run()['url']}readyz") == 200, PATIENCE_SECONDS, step=0.5)
 
 
-def test_two_run_side_by_side_and_sigterm_ends_one(running: Data, tmp_path: Path) -> None:
+def test_another_runs_beside_it_with_the_demo_fleet_until_sigterm(running: Data, tmp_path: Path) -> None:
     other = Data(tmp_path / "var")
-    command = [str(ROOT / "bin" / "up"), "--data", str(other.root), "--no-demo"]
+    command = [str(ROOT / "bin" / "up"), "--data", str(other.root)]
     with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as second:
         assert until(lambda: bool(other.run()), PATIENCE_SECONDS)
         urls = [each.run()["url"] for each in (running, other)]
+        fleet = [address for cache in other.run()["demo_fleet"].values() for address in cache]
         assert [status_of(f"{url}healthz") for url in urls] == [200, 200]
+        assert len(fleet) == 8
+        assert all(serves(address) for address in fleet)
 
         second.send_signal(signal.SIGTERM)
 
         assert second.wait(PATIENCE_SECONDS) == 0
     assert leftovers.find(other) == []
+    assert not any(serves(address) for address in fleet)
     assert other.postgres.running_pid() is None
     assert status_of(f"{urls[0]}healthz") == 200
 

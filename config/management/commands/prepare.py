@@ -33,8 +33,12 @@ class Command(BaseCommand):
             collect_static()
         with step("Looking for the first administrator"):
             password = first_admin.ensure(env.text("SHARDWATCH_ADMIN_PASSWORD", ""))
-        wants_demo = not Cache.objects.exists() or caches.are_registered()
-        self.tell({"password": password, "demo": wants_demo}, options["report"])
+        outcome = {
+            "password": password,
+            "is_empty": not Cache.objects.exists(),
+            "has_demo": caches.are_registered(),
+        }
+        self.tell(outcome, options["report"])
 
     def tell(self, outcome: dict[str, Any], descriptor: int | None) -> None:
         if descriptor is not None:

@@ -1,0 +1,87 @@
+"""`manage.py prepare`, which stands between an empty database and the first page."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django.fixtures import Settings
+
+from accounts.models import User
+from config import collecting
+from fleet.models import Cache
+
+
+@pytest.fixture
+def style(settings: Settings, tmp_path: Path) -> Path:
+    """One static file, to be collected into an empty folder."""
+    settings.STATIC_ROOT = tmp_path / "collected"
+    settings.STATICFILES_DIRS = [tmp_path / "static"]
+    file = tmp_path / "static" / "style.css"
+    file.parent.mkdir()
+    file.write_text("body { color: black }")
+    return file
+
+
+def prepare() -> dict[str, Any]:
+    reader, writer = os.pipe()
+    try:
+        call_command("prepare", report=writer)
+    finally:
+        os.close(writer)
+    with os.fdopen(reader) as said:
+        report: dict[str, Any] = json.load(said)
+    return report
+
+
+@pytest.mark.django_db
+def test_it_reports_what_the_launcher_must_know(style: Path) -> None:
+    report = prepare()
+
+    assert User.objects.get(username="admin").check_password(report["password"])
+    assert (report["is_empty"], report["has_demo"]) == (True, False)
+
+
+@pytest.mark.django_db
+def test_it_may_be_repeated(style: Path) -> None:
+    prepare()
+    Cache.objects.create(name="demo", address="redis://127.0.0.1:1", is_demo=True)
+
+    report = prepare()
+
+    assert report == {"password": "", "is_empty": False, "has_demo": True}
+
+
+@pytest.mark.django_db
+def test_it_prints_the_password_for_people_only(style: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("prepare")
+
+    assert "The password of admin is" in capsys.readouterr().out
+    prepare()
+    assert "password" not in capsys.readouterr().out
+
+
+@pytest.mark.django_db
+def test_it_refuses_settings_that_cannot_work(style: Path, settings: Settings) -> None:
+    settings.ENCRYPTION_KEYS = []
+
+    with pytest.raises(CommandError, match="SHARDWATCH_ENCRYPTION_KEYS"):
+        call_command("prepare")
+
+
+def test_static_files_are_collected_once_and_again_after_a_change(style: Path) -> None:
+    assert collecting.collect_static()
+    assert not collecting.collect_static()
+
+    style.write_text("body { color: white }")
+
+    assert collecting.collect_static()
+
+
+def test_an_interrupted_collection_is_repeated(style: Path, settings: Settings) -> None:
+    collecting.collect_static()
+    (settings.STATIC_ROOT / collecting.MARKER).unlink()
+
+    assert collecting.collect_static()

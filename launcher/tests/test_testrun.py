@@ -1,0 +1,66 @@
+"""bin/test: what it installs, leaves out and passes on."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from launcher import parts, testrun
+from launcher.checkout import ROOT
+from launcher.trouble import LauncherError
+
+
+def test_without_is_taken_out_of_pytests_arguments() -> None:
+    without, rest = testrun.split(["-k", "x", "--without", "chromium,redis-server", "fleet"])
+
+    assert without == {"chromium", "redis-server"}
+    assert rest == ["-k", "x", "fleet"]
+
+
+def test_without_knows_what_there_is() -> None:
+    with pytest.raises(LauncherError, match="nothing called netscape"):
+        testrun.split(["--without", "netscape"])
+
+
+def test_tests_do_not_see_how_the_user_runs_shardwatch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres:///precious")
+    monkeypatch.setenv("SHARDWATCH_POLL_INTERVAL_SECONDS", "3600")
+
+    env = testrun.environment({"chromium"})
+
+    assert not {"DATABASE_URL", "SHARDWATCH_POLL_INTERVAL_SECONDS"} & set(env)
+    assert env[parts.WITHOUT] == "chromium"
+
+
+def test_what_is_missing_is_named_with_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("SHARDWATCH_CHROMIUM", raising=False)
+
+    with pytest.raises(LauncherError, match="The tests need chromium, redis-server") as caught:
+        parts.provide({"fonts-noto-cjk"})
+
+    assert "--without chromium,redis-server" in caught.value.advice
+    parts.provide(set(parts.PARTS))
+
+
+def test_the_door_refuses_an_old_python(tmp_path: Path) -> None:
+    tools = {name: f"/usr/bin/{name}" for name in ("dirname", "sh")}
+    for name, target in tools.items():
+        (tmp_path / name).symlink_to(target)
+
+    said = subprocess.run(
+        [ROOT / "bin" / "up"],
+        env={"PATH": str(tmp_path), "PYTHON": "/bin/false"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert said.returncode == 1
+    assert "no Python 3.11" in said.stderr
+
+
+def test_every_door_can_be_opened() -> None:
+    assert all(os.access(ROOT / "bin" / name, os.X_OK) for name in ("up", "test", "manage", "bench", "drill"))
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
