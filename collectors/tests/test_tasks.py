@@ -1,0 +1,38 @@
+from collections.abc import Callable
+
+from collectors import leases, tasks, worker
+from collectors.models import Beat, PollLease, PollWorker
+from collectors.tests.conftest import Poller
+from fleet.models import Cache
+from launcher.valkey import Valkey
+
+CacheAt = Callable[..., Cache]
+
+
+def test_polls_come_in_by_a_task(poller: Poller, cache_at: CacheAt, valkey_server: Callable[..., Valkey]) -> None:
+    cache = cache_at(valkey_server().url)
+    leases.make_missing([cache.pk])
+
+    tasks.poll_batch([cache.pk], poller.tick)
+
+    assert poller.sample(cache.nodes.get(), "is_primary") == (True,)
+    assert PollLease.objects.get().worker == worker.Identity.name
+    worker.pool().close()
+
+
+def test_dispatching_comes_in_by_a_task(db: None) -> None:
+    tasks.dispatch_polls()
+
+    assert Beat.objects.exists()
+
+
+def test_care_of_samples_comes_in_by_tasks(db: None) -> None:
+    tasks.roll_up()
+    tasks.keep_partitions()
+    tasks.forget_lost_workers()
+
+
+def test_a_sign_of_life_names_the_worker(db: None) -> None:
+    worker.beat()
+
+    assert PollWorker.objects.get().name == worker.Identity.name
