@@ -3,8 +3,6 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from kombu import Connection
-from pytest_django.fixtures import Settings
 
 from collectors import dispatch
 from collectors.models import Beat, PollLease, PollWorker
@@ -16,10 +14,10 @@ TICK = 1_700_000_100
 
 
 @pytest.fixture
-def queued(settings: Settings) -> Iterator[Callable[[str], int]]:
+def queued() -> Iterator[Callable[[str], int]]:
     """Count the messages in a queue of the real broker: `queued("poll")`. All are thrown away at the end."""
     names = {"poll"}
-    with Connection(settings.CELERY_BROKER_URL) as broker:
+    with app.connection_for_write() as broker:
 
         def count(name: str) -> int:
             names.add(name)

@@ -60,7 +60,7 @@ def layout_of(*nodes: list[Any], tls: bool = False) -> Layout | None:
     return ClusterShards("seed.example", tls).parse([[[b"slots", [0, 16383], b"nodes", list(nodes)]]]).layout
 
 
-PLACES = {
+PLACES: dict[str, tuple[dict[str, Any], tuple[str, int]]] = {
     "the endpoint": ({"endpoint": b"cache.example"}, ("cache.example", 6379)),
     "the address where the endpoint is not told": ({"endpoint": b"?"}, ("10.0.0.5", 6379)),
     "the address where the endpoint is null": ({"endpoint": None}, ("10.0.0.5", 6379)),

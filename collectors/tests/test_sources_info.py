@@ -21,7 +21,7 @@ def hot(readings: Readings, name: str) -> Value:
     return readings.hot[HOT_INDEX[name]]
 
 
-SAMPLES = {
+SAMPLES: dict[str, dict[str, Value]] = {
     "redis-7.0/info_primary.txt": {
         "connected_clients": 1,
         "maxclients": 10000,
