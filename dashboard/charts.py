@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from collectors.metrics.lookup import shown
@@ -201,3 +202,28 @@ CHARTS: tuple[Chart, ...] = (
         (("round_trip_seconds", _("answer time")),),
     ),
 )
+
+
+def words() -> dict[str, str]:
+    """Return the words that the scripts of charts show, by the name of their data attribute."""
+    return {
+        "loading": gettext("Loading…"),
+        "first": gettext("No data yet: first samples arrive within 15 s."),
+        "empty": gettext("No samples in this range."),
+        "absent": gettext("Not reported by this server."),
+        "failed": gettext("Could not be loaded: %s"),
+        "offline": gettext("no connection"),
+        "live": gettext("Live"),
+        "fixed": gettext("Fixed range"),
+        "stale": gettext("Not updated since %s"),
+        "others": gettext("other nodes"),
+        "limit": gettext("limit"),
+        "shard": gettext("shard %(number)s %(role)s"),
+        "primary": gettext("primary"),
+        "replica": gettext("replica"),
+        "now": gettext("now"),
+        "between": gettext("%(from)s to %(to)s"),
+        "summary": gettext("%(title)s: %(lines)s"),
+        "toggle": gettext("Show or hide %s"),
+        "backwards": gettext("The range ends before it begins."),
+    }

@@ -38,6 +38,8 @@ class Row:
     cache: Cache
     latest: CacheLatest | None
     findings: Sequence[Finding]
+    # Counted where the nodes were read; else a shard has one primary.
+    known_shards: int | None = None
 
     @cached_property
     def trouble(self) -> Finding | None:
@@ -51,6 +53,10 @@ class Row:
         if self.trouble:
             return str(self.trouble.state)
         return "ok" if self.latest and self.latest.at else "waiting"
+
+    @property
+    def shards(self) -> int:
+        return self.known_shards or (self.latest.primaries if self.latest else 0)
 
     @property
     def health_word(self) -> str:
@@ -108,7 +114,7 @@ def read(now: datetime) -> list[Row]:
     rows = []
     for cache in caches:
         watched = Watched(cache, now, summaries.get(cache.pk), nodes.get(cache.pk, ()))
-        rows.append(Row(cache, watched.latest, findings.of(watched)))
+        rows.append(Row(cache, watched.latest, findings.of(watched), watched.shards))
     return rows
 
 
@@ -163,17 +169,20 @@ class Query:
             all_findings=given.get("findings") == "all",
         )
 
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """Return the parts beside text and label that differ from their defaults."""
+        parts = [
+            ("state", self.state),
+            ("sort", "" if self.sort == DEFAULT_SORT else self.sort),
+            ("view", "" if self.view == "table" else self.view),
+            ("findings", "all" if self.all_findings else ""),
+        ]
+        return [(name, value) for name, value in parts if value]
+
     def url(self, **changes: object) -> str:
         """Return the query string of this query with some parts changed; defaults are left out."""
-        merged = {
-            "q": self.text,
-            "label": self.label,
-            "state": self.state,
-            "sort": "" if self.sort == DEFAULT_SORT else self.sort,
-            "view": "" if self.view == "table" else self.view,
-            "findings": "all" if self.all_findings else "",
-            **changes,
-        }
+        merged = {"q": self.text, "label": self.label, **dict(self.kept), **changes}
         return "?" + urlencode({name: value for name, value in merged.items() if value})
 
     @property

@@ -95,6 +95,11 @@ class Watched:
     def is_clustered(self) -> bool:
         return self.cache.topology == Topology.CLUSTER
 
+    @property
+    def shards(self) -> int | None:
+        """Return how many shards there are; None where the nodes were not read."""
+        return len({node.node.shard_id for node in self.nodes}) or None
+
     def primaries(self) -> list[WatchedNode]:
         return [node for node in self.nodes if node.is_primary]
 

@@ -69,7 +69,7 @@ def connections_rejected(watched: Watched) -> Finding | None:
     rejected = watched.latest.rejected_connections_per_second if watched.latest else None
     if not rejected:
         return None
-    sentence = _("%(name)s turns away %(rate)s connections: maxclients is reached") % {
+    sentence = _("%(name)s rejects connections, %(rate)s: maxclients is reached") % {
         "name": watched.cache.name,
         "rate": rate(rejected),
     }

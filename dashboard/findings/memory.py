@@ -96,7 +96,7 @@ def evictions(watched: Watched) -> Finding | None:
     evicted = watched.latest.evicted_keys_per_second if watched.latest else None
     if not evicted:
         return None
-    sentence = _("%(name)s drops %(rate)s keys to make room") % {"name": watched.cache.name, "rate": rate(evicted)}
+    sentence = _("%(name)s evicts keys to make room, %(rate)s") % {"name": watched.cache.name, "rate": rate(evicted)}
     return Finding(State.NOTICE, sentence, _("evicting"), rate(evicted), "keys")
 
 

@@ -29,13 +29,20 @@ def unreachable(watched: Watched) -> Finding | None:
     if len(failing) == len(watched.nodes):
         sentence = _("%(name)s has not answered for %(since)s: %(reason)s") % parts
         return Finding(State.UNREACHABLE, sentence, failure_reason(first), failing_for(watched, first), "nodes")
-    parts |= {"node": first.name, "failing": len(failing), "nodes": len(watched.nodes)}
+    name = f"{first.name} ({first.node.address})" if first.name != first.node.address else first.name
+    parts |= {"node": name, "failing": len(failing), "nodes": len(watched.nodes)}
     sentence = _("%(name)s %(node)s has not answered for %(since)s: %(reason)s") % parts
     short = ngettext(
         "%(failing)s of %(nodes)s nodes is silent", "%(failing)s of %(nodes)s nodes are silent", len(failing)
     )
-    state = State.CRITICAL if any(node.is_primary for node in failing) else State.WARNING
+    state = State.CRITICAL if any(leaves_a_gap(node, watched) for node in failing) else State.WARNING
     return Finding(state, sentence, short % parts, f"{len(failing)}/{len(watched.nodes)}", "nodes")
+
+
+def leaves_a_gap(node: WatchedNode, watched: Watched) -> bool:
+    """Whether no other primary of the shard answers: after a failover the old primary is missed no more."""
+    others = (other for other in watched.primaries() if other.node.shard_id == node.node.shard_id)
+    return node.is_primary and all(other.is_failing for other in others)
 
 
 def failure_reason(node: WatchedNode) -> str:

@@ -112,7 +112,8 @@ def duration(value: Number | timedelta) -> str:
     if seconds < 1:
         return _("%s ms") % three_digits(round(seconds * 1000, 1))
     if seconds < 60:
-        return _("%s s") % math.floor(seconds)
+        # Parts of a second matter to a reader only where there are few.
+        return _("%s s") % (f"{seconds:.1f}".removesuffix(".0") if seconds < 9.95 else math.floor(seconds))
     return long_duration(math.floor(seconds))
 
 
@@ -157,3 +158,21 @@ def since(value: datetime | None) -> str:
 def time_element(value: datetime, words: str, kind: str) -> SafeString:
     moment, title = value.isoformat(timespec="seconds"), exact_time(value)
     return format_html('<time datetime="{}" title="{}" data-count="{}">{}</time>', moment, title, kind, words)
+
+
+@register.simple_tag
+def unit_words() -> dict[str, str]:
+    """Return the words that static/js/units.js needs, by the name of their data attribute."""
+    return {
+        "missing": _("not reported"),
+        "per-second": _("%s/s"),
+        "milliseconds": _("%s ms"),
+        "seconds": _("%s s"),
+        "minutes": _("%s min"),
+        "hours": _("%s h"),
+        "hours-minutes": _("%(hours)s h %(minutes)s min"),
+        "days": _("%s d"),
+        "days-hours": _("%(days)s d %(hours)s h"),
+        "ago": _("%s ago"),
+        "now": _("now"),
+    }

@@ -18,8 +18,16 @@ LONG_AGO = NOW - timedelta(days=3)
 
 
 def summary(**given: Any) -> CacheLatest:
-    counts = {"cache_id": 1, "at": NOW, "nodes": 2, "answering": 2, "primaries": 1, "replicas": 1, "links_down": 0}
-    values = {field.name: None for field in fields(CacheLatest)} | counts | given
+    counts: dict[str, Any] = {
+        "cache_id": 1,
+        "at": NOW,
+        "nodes": 2,
+        "answering": 2,
+        "primaries": 1,
+        "replicas": 1,
+        "links_down": 0,
+    }
+    values: dict[str, Any] = {field.name: None for field in fields(CacheLatest)} | counts | given
     return CacheLatest(**values)
 
 

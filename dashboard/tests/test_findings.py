@@ -13,8 +13,8 @@ from dashboard.tests.cast import LONG_AGO, NOW, failing, member, summary, watche
 from dashboard.watched import Watched
 
 GIB = 2**30
-FULL = {"memory_used_ratio": 0.84, "used_memory": 84 * GIB}
-GROWING = {"memory_growth_bytes_per_second": 16 * GIB / 9 / 3600, "memory_growth_fit": 0.95}
+FULL: dict[str, Any] = {"memory_used_ratio": 0.84, "used_memory": 84 * GIB}
+GROWING: dict[str, Any] = {"memory_growth_bytes_per_second": 16 * GIB / 9 / 3600, "memory_growth_fit": 0.95}
 EVICTS = {"maxmemory_policy": "allkeys-lru"}
 
 

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -21,7 +22,7 @@ QUERIES = 10
 REFRESH = {"HX-Request": "true"}
 
 
-def sampled(cache: Cache, **hot: float | bool | None) -> None:
+def sampled(cache: Cache, **hot: Any) -> None:
     """Give every node of the cache a sample of this minute."""
     now = int(timezone.now().timestamp()) // 15 * 15
     rows = [reading(node, **hot) for node in cache.nodes.all()]
@@ -156,7 +157,7 @@ def test_it_refreshes_only_the_living_part_and_only_when_it_changed() -> None:
     client = client_of()
 
     part = client.get("/", headers=REFRESH).content.decode()
-    version = re.search(r'"version": "(\w+)"', part)
+    version = re.search(r'version=(\w+)"', part)
     assert version is not None
     same = client.get(f"/?version={version[1]}", headers=REFRESH)
     Cache.objects.filter(pk=cache.pk).update(is_paused=True)

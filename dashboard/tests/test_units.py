@@ -58,6 +58,8 @@ def test_it_shortens_large_numbers(value: float, text: str) -> None:
     [
         (0.0004, "0.40 ms"),
         (0.25, "250 ms"),
+        (1.5, "1.5 s"),
+        (2, "2 s"),
         (59.9, "59 s"),
         (125, "2 min"),
         (7_500, "2 h 5 min"),

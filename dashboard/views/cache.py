@@ -14,7 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from collectors import latest
 from collectors.models import CommandSupport
-from dashboard import findings
+from dashboard import charts, findings
 from dashboard.charts import CHARTS
 from dashboard.overview import Row
 from dashboard.refresh import fingerprint, is_refresh, unchanged
@@ -30,7 +30,7 @@ USUAL_SPAN, NEW_SPAN = 3600, 900
 @vary_on_headers("HX-Request")
 def cache(request: HttpRequest, name: str) -> HttpResponse:
     watched = watch(get_object_or_404(Cache, name=name))
-    row = Row(watched.cache, watched.latest, findings.of(watched))
+    row = Row(watched.cache, watched.latest, findings.of(watched), watched.shards)
     version = fingerprint(translation.get_language(), row.findings, row.health, *map(fingerprint_of, watched.nodes))
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
@@ -39,6 +39,7 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
     if is_refresh(request):
         return render(request, "dashboard/_cache.html", context)
     context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS], "usual_span": usual_span(watched)}
+    context["chart_words"] = charts.words()
     return render(request, "dashboard/cache.html", context)
 
 

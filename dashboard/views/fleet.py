@@ -48,7 +48,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
     version = fingerprint(query, translation.get_language(), [fingerprint_of(row) for row in shown])
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
-    context = {"query": query, "version": version, "total": len(rows), "rows": shown, "has_caches": bool(rows)}
+    context = {"query": query, "refresh_url": query.url(version=version), "rows": shown, "has_caches": bool(rows)}
     context |= {"findings": fleet_findings(shown, query), "states": state_choices(counted, query)}
     context |= {"headings": headings(query), "labels": sorted({label for row in rows for label in row.labels})}
     context["node_count"] = sum(row.latest.nodes for row in counted if row.latest)

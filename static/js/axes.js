@@ -10,6 +10,8 @@ const TIME_STEPS = [
 ];
 const LABEL_WIDTH = 78;
 const ROUND = [1, 2, 2.5, 5, 10];
+// A quarter of a percent would be written rounded.
+const SHARE_ROUND = [1, 2, 5, 10];
 const BYTE_ROUND = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const MOST_TICKS = 4;
 
@@ -34,18 +36,20 @@ export function valueStep(span, unit) {
   const base = isBytes ? 1024 : 10;
   const wanted = span / MOST_TICKS;
   const power = base ** Math.floor(Math.log(wanted) / Math.log(base));
-  const round = isBytes ? BYTE_ROUND : ROUND;
+  const round = isBytes ? BYTE_ROUND : unit === "share" ? SHARE_ROUND : ROUND;
   return power * (round.find((factor) => factor * power >= wanted * 0.999) ?? base);
 }
 
 // Fix a value axis to whole steps above its data, so that it does not dance with every refresh.
-export function roundAxis(axis, unit, fromZero, ceiling) {
+export function roundAxis(axis, unit, fromZero) {
   const high = Number.isFinite(axis.max) ? axis.max : 0;
   const low = fromZero || !Number.isFinite(axis.min) ? 0 : axis.min;
   const span = high - low || Math.abs(high) * 0.1 || (unit.startsWith("bytes") ? 1024 : unit === "share" ? 0.01 : 1);
   const step = valueStep(span * 1.06, unit);
   axis.min = fromZero ? 0 : Math.max(0, Math.floor(low / step) * step);
-  axis.max = Math.min(Math.ceil((low + span * 1.06) / step) * step, Math.max(ceiling ?? Infinity, high));
+  // A share of something has its natural end at the whole.
+  const ceiling = unit === "share" && high <= 1 ? 1 : Infinity;
+  axis.max = Math.min(Math.ceil((low + span * 1.06) / step) * step, ceiling);
   axis.step = step;
 }
 

@@ -8,6 +8,9 @@ import { clockSeconds } from "./zones.js";
 
 const NODE_LINES = 12;
 const SLOWEST = 60;
+const FRESH = 10_000;
+// A quick answer needs no word that it is on its way.
+const PATIENCE = 400;
 const words = document.getElementById("chart-words").dataset;
 const board = document.getElementById("charts");
 const tools = document.getElementById("chart-tools");
@@ -17,12 +20,24 @@ const hidden = new Set((given.get("off") ?? "").split(",").filter(Boolean));
 let by = given.get("by") === "node" ? "node" : "cache";
 let palette = readPalette();
 let step = 0;
+// Charts drawn before this moment show another range or other lines than are asked for now.
+let askedAt = 0;
+let patience;
 
 const specs = JSON.parse(document.getElementById("chart-specs").textContent);
 const panels = specs.map((spec) => {
   const figure = board.querySelector(`[data-chart="${spec.key}"]`);
   return new PanelChart(figure, spec, hidden, remember);
 });
+
+function reload() {
+  askedAt = Date.now();
+  clearTimeout(patience);
+  patience = setTimeout(() => {
+    for (const panel of panels) if (panel.isVisible && !isCurrent(panel)) panel.showState(words.loading);
+  }, PATIENCE);
+  repeater.now();
+}
 
 function remember() {
   const address = new URL(location);
@@ -37,6 +52,7 @@ function remember() {
 const hasSamples = () => Boolean(document.getElementById("live")?.dataset.hasSamples);
 const neededBy = (panel) => metricsOf(panel.spec, by, panel.nodeMetric);
 
+const isCurrent = (panel) => panel.shownAt >= Math.max(askedAt, Date.now() - FRESH);
 const isAnswered = (series) =>
   by === "node" ? series.lines.length > 0 : series.nodes.some((count) => count > 0);
 
@@ -50,8 +66,10 @@ async function load(signal) {
   const all = [...found.values()];
   step = Math.min(...all.map((series) => series.step));
   const view = { by, ...bounds, hasSamples: hasSamples(), isAnswered: all.some(isAnswered) };
-  for (const panel of wanted) panel.show(found, view, palette);
-  showMark();
+  for (const panel of wanted) {
+    panel.show(found, view, palette);
+    panel.shownAt = Date.now();
+  }
 }
 
 const repeater = new Repeater(load, () => {
@@ -59,10 +77,13 @@ const repeater = new Repeater(load, () => {
   return Math.min(SLOWEST, Math.max(Number(board.dataset.interval), step));
 });
 
+repeater.onLoaded = showMark;
 repeater.onError = (error) => {
-  const reason = error instanceof TypeError ? words.offline : error.message;
+  clearTimeout(patience);
+  const isOffline = error instanceof TypeError || error.name === "TimeoutError";
+  const reason = isOffline ? words.offline : error.message;
   for (const panel of panels) {
-    if (panel.isVisible && !panel.found) panel.showState(words.failed.replace("%s", reason), () => repeater.now());
+    if (panel.isVisible && !(panel.shownAt >= askedAt)) panel.showState(words.failed.replace("%s", reason), () => repeater.now());
   }
   showMark();
 };
@@ -78,7 +99,7 @@ function showMark() {
 
 const range = new Range(tools, () => {
   remember();
-  repeater.now();
+  reload();
 });
 
 function showBy() {
@@ -92,11 +113,11 @@ for (const button of tools.querySelectorAll("[data-by]")) {
     by = button.dataset.by;
     showBy();
     remember();
-    repeater.now();
+    reload();
   });
 }
 
-board.addEventListener("metric-chosen", () => repeater.now());
+board.addEventListener("metric-chosen", reload);
 board.addEventListener("range-dragged", ({ detail }) => range.zoom(detail.from, detail.to));
 document.addEventListener("theme-changed", () => {
   palette = readPalette();
@@ -111,7 +132,7 @@ const sight = new IntersectionObserver(
       panel.isVisible = entry.isIntersecting;
     }
     clearTimeout(soon);
-    if (entries.some((entry) => entry.isIntersecting)) soon = setTimeout(() => repeater.now(), 30);
+    if (panels.some((panel) => panel.isVisible && !isCurrent(panel))) soon = setTimeout(() => repeater.soon(), 30);
   },
   { rootMargin: "150px" },
 );

@@ -9,7 +9,6 @@ const words = document.getElementById("chart-words").dataset;
 const AXIS_WIDTH = 66;
 // A limit far above the data would press it flat: below this share it is named in the legend only.
 const LIMIT_SHARE = 0.4;
-const TOOLTIP_LINES = 14;
 
 export class PanelChart {
   constructor(figure, spec, hidden, onHide) {
@@ -32,6 +31,7 @@ export class PanelChart {
   showState(text, retry = null) {
     const state = this.figure.querySelector(".chart-state");
     const button = state.querySelector("button");
+    this.figure.dataset.state = text ? "empty" : "drawn";
     state.hidden = !text;
     state.querySelector("span").textContent = text;
     button.hidden = !retry;
@@ -104,7 +104,7 @@ export class PanelChart {
       grid,
       border: { display: false },
       ticks: { ...ticks, callback: (value) => this.write(value) },
-      afterDataLimits: (axis) => roundAxis(axis, unit, fromZero, this.spec.key === "hits" ? 1 : undefined),
+      afterDataLimits: (axis) => roundAxis(axis, unit, fromZero),
       afterBuildTicks: (axis) => (axis.ticks = valueTicks(axis)),
       afterFit: (axis) => (axis.width = AXIS_WIDTH),
     };
@@ -130,17 +130,18 @@ export class PanelChart {
     return {
       borderWidth: 1,
       padding: 8,
-      boxWidth: 8,
-      boxHeight: 8,
+      boxWidth: 6,
+      boxHeight: 6,
       boxPadding: 4,
-      multiKeyBackground: "transparent",
+      usePointStyle: true,
       cornerRadius: 6,
-      filter: (item, index, items) => item.parsed.y !== null && !item.dataset.isCompanion && items.length <= TOOLTIP_LINES * 4,
+      filter: (item) => item.parsed.y !== null && !item.dataset.isCompanion && !item.chart.drag,
       itemSort: (one, other) => (this.view.by === "node" ? other.parsed.y - one.parsed.y : 0),
       callbacks: {
         title: ([item]) => (item ? exactMoment(item.parsed.x) : ""),
         label: ({ dataset, parsed }) => ` ${dataset.label}  ${this.write(parsed.y)}`,
-        labelColor: ({ dataset }) => ({ borderColor: dataset.borderColor, backgroundColor: dataset.borderColor, borderWidth: 0 }),
+        labelColor: ({ dataset: { borderColor } }) => ({ borderColor, backgroundColor: borderColor }),
+        labelPointStyle: () => ({ pointStyle: "circle", rotation: 0 }),
       },
     };
   }

@@ -66,7 +66,7 @@ function nodeLabel(line, manyShards) {
   if (line.label === "others") return words.others;
   if (!manyShards || line.shard === null || line.shard === undefined) return line.label;
   const role = words[line.role] ?? line.role;
-  return words.shard.replace("%(shard)s", line.shard).replace("%(role)s", role);
+  return words.shard.replace("%(number)s", line.shard).replace("%(role)s", role);
 }
 
 function band(series, line, palette) {
@@ -90,7 +90,13 @@ export function nodeLines(spec, metric, found, palette) {
     const label = nodeLabel(line, shards.length > 1);
     return [style(series, line.mean, { key: `node.${line.node_id}`, label, hint: line.label, ...look })];
   });
-  return [...lines, ...limitLine(spec, found, palette)];
+  return [...tellApart(lines), ...limitLine(spec, found, palette)];
+}
+
+// After a failover a shard has two primaries, an old and a new one.
+function tellApart(lines) {
+  const isRepeated = ({ label }) => lines.filter((other) => other.label === label && other.hint).length > 1;
+  return lines.map((line) => (line.hint && isRepeated(line) ? { ...line, label: `${line.label} ${line.hint}` } : line));
 }
 
 function limitLine(spec, found, palette) {

@@ -14,6 +14,10 @@ function showOffline(since) {
 
 let answeredAt = new Date();
 
+document.addEventListener("htmx:configRequest", ({ detail: { formData } }) => {
+  for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+});
+
 document.addEventListener("htmx:beforeRequest", (event) => {
   const isPolling = event.detail.requestConfig?.triggeringEvent === undefined && event.target.id === "live";
   const selection = document.getSelection();

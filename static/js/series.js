@@ -29,21 +29,33 @@ export class Repeater {
     document.addEventListener("visibilitychange", () => document.hidden || this.now());
   }
 
+  // Load again as soon as the load under way is done.
+  soon() {
+    if (this.isBusy) this.isWanted = true;
+    else this.now();
+  }
+
   async now() {
     clearTimeout(this.timer);
     this.abort?.abort();
+    this.isBusy = true;
+    this.isWanted = false;
     const controller = new AbortController();
     this.abort = controller;
     try {
       await this.load(controller.signal);
       this.failures = 0;
       this.updatedAt = Date.now() / 1000;
+      this.onLoaded();
     } catch (error) {
       if (controller.signal.aborted) return;
       this.failures += 1;
       this.onError(error);
     }
-    if (this.abort === controller) this.plan();
+    if (this.abort !== controller) return;
+    this.isBusy = false;
+    if (this.isWanted) this.now();
+    else this.plan();
   }
 
   plan() {

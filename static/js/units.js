@@ -50,7 +50,7 @@ export function percent(value) {
 export function duration(seconds) {
   if (isMissing(seconds)) return words.missing;
   if (seconds < 1) return put(words.milliseconds, threeDigits(Math.round(seconds * 10_000) / 10));
-  if (seconds < 60) return put(words.seconds, Math.floor(seconds));
+  if (seconds < 60) return put(words.seconds, seconds < 9.95 ? seconds.toFixed(1).replace(".0", "") : Math.floor(seconds));
   const [minutes, hours, days] = [60, 3600, 86400].map((unit) => Math.floor(seconds / unit));
   if (minutes < 60) return put(words.minutes, minutes);
   if (hours < 24) {
