@@ -22,10 +22,9 @@ def end(data: Data) -> int:
                 os.kill(pid, number)
         if until(lambda: not find(data), seconds):
             break
-    database = data.postgres.running_pid()
-    if database is not None:
-        data.postgres.end_running()
-    return len(found) + (database is not None)
+    has_database = bool(data.postgres.running())
+    data.postgres.end_running()
+    return len(found) + has_database
 
 
 def find(data: Data) -> list[int]:

@@ -5,6 +5,7 @@ import pwd
 import shutil
 import signal
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -20,6 +21,7 @@ DATABASE = "shardwatch"
 UNPRIVILEGED = "nobody"
 MAP = "shardwatch"
 START_SECONDS = 60.0
+KILL_SECONDS = 5.0
 SETTINGS = {"shared_buffers": "64MB", "max_connections": "60"}
 THROW_AWAY_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
 LAST_VERSION_WITHOUT_BUILTIN_LOCALES = 16
@@ -51,7 +53,6 @@ class Postgres:
         _allow_this_account(self.data)
         _own(self.sockets)
         self.end_running()
-        (self.data / "postmaster.pid").unlink(missing_ok=True)
 
     def command(self, **settings: str) -> list[str]:
         chosen = {**SETTINGS, **settings}
@@ -65,22 +66,30 @@ class Postgres:
             return False
         return len(lines) > 7 and lines[7].strip() == "ready"
 
-    def running_pid(self) -> int | None:
-        """Return the process id of a server on these files, None where none runs: the file alone proves nothing."""
-        try:
-            pid = int((self.data / "postmaster.pid").read_text().splitlines()[0])
-            # A zombie keeps its id and its name, but has no program and no folder.
-            is_ours = Path(f"/proc/{pid}/cwd").resolve(strict=True) == self.data.resolve()
-            return pid if is_ours and Path(f"/proc/{pid}/exe").readlink().name.startswith("postgres") else None
-        except (OSError, ValueError, IndexError):
-            return None
+    def running(self) -> list[int]:
+        """Return the ids of all processes that work on these files; a lock file alone proves nothing."""
+        home = self.data.resolve()
+        return [int(process.name) for process in Path("/proc").glob("[0-9]*") if _works_in(process, home)]
 
     def end_running(self) -> None:
-        """End a server on these files that somebody else left running."""
-        if (pid := self.running_pid()) is not None:
-            os.kill(pid, signal.SIGINT)
-            if not until(lambda: self.running_pid() is None, START_SECONDS):
-                os.kill(pid, signal.SIGKILL)
+        """End a server on these files that somebody else left running, and what a killed one left behind."""
+        for number, seconds in ((signal.SIGINT, START_SECONDS), (signal.SIGKILL, KILL_SECONDS)):
+            for pid in self.running():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            if until(lambda: not self.running(), seconds):
+                break
+        # A zombie keeps its id, so that Postgres would take these files for those of a living server.
+        for lock in (self.data / "postmaster.pid", *self.sockets.glob(".s.PGSQL.*")):
+            lock.unlink(missing_ok=True)
+
+
+def _works_in(process: Path, home: Path) -> bool:
+    try:
+        # A zombie has no program and no folder any more.
+        return (process / "cwd").readlink() == home and (process / "exe").readlink().name.startswith("postgres")
+    except OSError:
+        return False
 
 
 def _programs() -> Path:

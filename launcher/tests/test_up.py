@@ -147,7 +147,7 @@ def test_another_runs_beside_it_with_the_demo_fleet_until_sigterm(running: Data,
         assert second.wait(PATIENCE_SECONDS) == 0
     assert leftovers.find(other) == []
     assert not any(serves(address) for address in fleet)
-    assert other.postgres.running_pid() is None
+    assert other.postgres.running() == []
     assert status_of(f"{urls[0]}healthz") == 200
 
 
@@ -156,7 +156,7 @@ def test_nothing_outlives_a_killed_supervisor_and_the_next_start_heals(running: 
     os.kill(pids(running)["supervisor"], signal.SIGKILL)
 
     assert until(lambda: not leftovers.find(running), PATIENCE_SECONDS)
-    assert until(lambda: running.postgres.running_pid() is None, PATIENCE_SECONDS)
+    assert until(lambda: not running.postgres.running(), PATIENCE_SECONDS)
     said = door("up", "--data", running.root, "--detach")
 
     assert said.returncode == 0, said.stdout + said.stderr
