@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 
 from collectors import rates
+from collectors.cursors import raw_cursor
 from collectors.metrics.hot import HOT, HOT_NAMES
 
 # Minutes that a sparkline shows.
@@ -113,6 +114,7 @@ def _refresh_nodes_sql() -> str:
             JOIN sample s ON s.node_id = written.node_id AND s.at = written.at AND s.at BETWEEN %s AND %s
             JOIN fleet_node n ON n.id = s.node_id JOIN fleet_cache c ON c.id = n.cache_id
             LEFT JOIN node_latest l ON l.node_id = s.node_id AND l.at < s.at
+            OFFSET 0
         ) AS pair
         ON CONFLICT (node_id) DO UPDATE SET {updates} WHERE node_latest.at < EXCLUDED.at
     """
@@ -199,8 +201,8 @@ def refresh_nodes(written: Sequence[tuple[int, datetime]]) -> None:
     # Several ticks of one node at once (after an outage) go in order: rates need the one before.
     for at in sorted({at for _, at in written}):
         ids = [node_id for node_id, tick in written if tick == at]
-        with connection.cursor() as cursor:
-            cursor.execute(REFRESH_NODES, [ids, [at] * len(ids), at, at])
+        with raw_cursor() as cursor:
+            cursor.execute(REFRESH_NODES, [ids, [at] * len(ids), at, at], prepare=True)
 
 
 def refresh_caches(node_ids: Sequence[int], cache_ids: Iterable[int], tick: datetime | None) -> None:
@@ -208,8 +210,8 @@ def refresh_caches(node_ids: Sequence[int], cache_ids: Iterable[int], tick: date
     wanted = sorted(set(cache_ids))
     if not node_ids and not wanted:
         return
-    with connection.cursor() as cursor:
-        cursor.execute(REFRESH_CACHES, [tick, list(node_ids), wanted])
+    with raw_cursor() as cursor:
+        cursor.execute(REFRESH_CACHES, [tick, list(node_ids), wanted], prepare=True)
 
 
 def nodes(cache_ids: Sequence[int] | None = None) -> dict[int, NodeLatest]:

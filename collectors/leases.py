@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from django.conf import settings
 from django.db import connection
 
+from collectors.cursors import raw_cursor
+
 INSERT_MISSING = """
     INSERT INTO collectors_polllease (cache_id, worker, until, polls, skipped, late, commands, connections)
     SELECT id, '', now(), 0, 0, 0, 0, 0 FROM fleet_cache WHERE id = ANY(%s)
@@ -74,8 +76,8 @@ def claim(cache_ids: Sequence[int], tick: int, worker: str) -> list[Claim]:
     clock was set back, smaller ones are new.
     """
     ids, at = list(cache_ids), datetime.fromtimestamp(tick, UTC)
-    with connection.cursor() as cursor:
-        cursor.execute(CLAIM, [worker, at, poll_limit_seconds() + MARGIN_SECONDS, ids, at])
+    with raw_cursor() as cursor:
+        cursor.execute(CLAIM, [worker, at, poll_limit_seconds() + MARGIN_SECONDS, ids, at], prepare=True)
         claims = [Claim(*row) for row in cursor.fetchall()]
         others = sorted(set(ids) - {claim.cache_id for claim in claims})
         if others:
@@ -95,5 +97,5 @@ def release(outcomes: Sequence[Outcome], tick: int, worker: str) -> None:
     if not rows:
         return
     columns = [list(column) for column in zip(*rows, strict=True)]
-    with connection.cursor() as cursor:
-        cursor.execute(RELEASE, [*columns, worker, datetime.fromtimestamp(tick, UTC)])
+    with raw_cursor() as cursor:
+        cursor.execute(RELEASE, [*columns, worker, datetime.fromtimestamp(tick, UTC)], prepare=True)

@@ -9,14 +9,13 @@ these tables, so that closed days can be stored in another way later.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-import psycopg
 from django.conf import settings
-from django.db import connection, transaction
-from psycopg.errors import CheckViolation, UniqueViolation
+from django.db import IntegrityError, connection, transaction
+from psycopg.errors import CheckViolation
 
 from collectors import latest
+from collectors.cursors import raw_cursor as raw_cursor
 from collectors.metrics import HOT
 from collectors.metrics.catalogue import Column
 from collectors.metrics.detail import DETAIL
@@ -46,12 +45,6 @@ class NodeReading:
     @property
     def at(self) -> datetime:
         return datetime.fromtimestamp(self.tick, UTC)
-
-
-def raw_cursor() -> psycopg.Cursor[Any]:
-    """Return a cursor of psycopg itself on Django's connection: it speaks binary, Django's does not."""
-    connection.ensure_connection()
-    return psycopg.Cursor(connection.connection)
 
 
 def write(readings: Sequence[NodeReading], cache_ids: Iterable[int] = (), tick: int | None = None) -> int:
@@ -84,11 +77,11 @@ def _insert(readings: Sequence[NodeReading]) -> int:
     try:
         with transaction.atomic():
             _copy(readings)
-    except CheckViolation:
-        for at in {reading.at for reading in readings}:
-            ensure_partition("sample", at)
-        return _insert(readings)
-    except UniqueViolation:
+    except IntegrityError as error:
+        if isinstance(error.__cause__, CheckViolation):
+            for at in {reading.at for reading in readings}:
+                ensure_partition("sample", at)
+            return _insert(readings)
         known = _existing(readings)
         return _insert([reading for reading in readings if (reading.node_id, reading.at) not in known])
     return len(readings)

@@ -8,11 +8,11 @@ from typing import Any
 from django.db import connection
 
 from collectors import rates
+from collectors.cursors import raw_cursor
 from collectors.latest import PREVIOUS, seconds_between
 from collectors.metrics.hot import HOT_NAMES
 from collectors.metrics.lookup import Shown
 from collectors.metrics.slots import SLOT
-from collectors.samples import raw_cursor
 
 Row = Sequence[Any]
 FINER = {"1h": "5m", "5m": "raw"}
@@ -68,7 +68,7 @@ def pairs(listed: str) -> str:
                 SELECT node_id, at, read_after_ms{carried}{lags},
                        lag(at) OVER w AS prev_at, lag(read_after_ms) OVER w AS prev_read_after_ms
                 FROM sample WHERE {_BETWEEN} WINDOW w AS (PARTITION BY node_id ORDER BY at)
-            ) AS lagged
+            ) AS lagged OFFSET 0
         ) AS s {_plan(listed)}
     """
 

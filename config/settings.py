@@ -78,6 +78,8 @@ DATABASES = {
         "DISABLE_SERVER_SIDE_CURSORS": True,
     }
 }
+# Poolers that hand each transaction another connection lose prepared statements: pgbouncer before 1.21.
+DATABASE_PREPARE = env.flag("SHARDWATCH_DATABASE_PREPARE", True)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
@@ -170,6 +172,9 @@ POLL_COMMAND_TIMEOUT_SECONDS = env.number("SHARDWATCH_POLL_COMMAND_TIMEOUT_SECON
 # A reply above this is not read: INFO is about 10 kB, a hostile one must not fill the worker.
 POLL_REPLY_LIMIT_BYTES = env.whole("SHARDWATCH_POLL_REPLY_LIMIT_BYTES", 16_777_216, minimum=65_536)
 TOPOLOGY_INTERVAL_SECONDS = env.whole("SHARDWATCH_TOPOLOGY_INTERVAL_SECONDS", 60, minimum=1)
+# What each command did since the time before. LATENCY HISTOGRAM takes a server about a millisecond.
+COMMANDS_INTERVAL_SECONDS = env.whole("SHARDWATCH_COMMANDS_INTERVAL_SECONDS", 60, minimum=5)
+LATENCY_INTERVAL_SECONDS = env.whole("SHARDWATCH_LATENCY_INTERVAL_SECONDS", 60, minimum=5)
 DETAIL_INTERVAL_SECONDS = env.whole("SHARDWATCH_DETAIL_INTERVAL_SECONDS", 300, minimum=5)
 # A refusal is asked again after this time: ACLs change.
 COMMAND_RECHECK_SECONDS = env.whole("SHARDWATCH_COMMAND_RECHECK_SECONDS", 3_600, minimum=10)
@@ -179,6 +184,11 @@ RETENTION_RAW_DAYS = env.whole("SHARDWATCH_RETENTION_RAW_DAYS", 7, minimum=1)
 RETENTION_5M_DAYS = env.whole("SHARDWATCH_RETENTION_5M_DAYS", 90, minimum=1)
 RETENTION_1H_DAYS = env.whole("SHARDWATCH_RETENTION_1H_DAYS", 730, minimum=1)
 RETENTION_DETAIL_DAYS = env.whole("SHARDWATCH_RETENTION_DETAIL_DAYS", 90, minimum=1)
+# Counts by command and by error, in four widths of time.
+RETENTION_TALLY_1M_DAYS = env.whole("SHARDWATCH_RETENTION_TALLY_1M_DAYS", 2, minimum=1)
+RETENTION_TALLY_10M_DAYS = env.whole("SHARDWATCH_RETENTION_TALLY_10M_DAYS", 30, minimum=1)
+RETENTION_TALLY_2H_DAYS = env.whole("SHARDWATCH_RETENTION_TALLY_2H_DAYS", 180, minimum=1)
+RETENTION_TALLY_12H_DAYS = env.whole("SHARDWATCH_RETENTION_TALLY_12H_DAYS", 730, minimum=1)
 ROLLUP_INTERVAL_SECONDS = env.whole("SHARDWATCH_ROLLUP_INTERVAL_SECONDS", 60, minimum=1)
 RETENTION_INTERVAL_SECONDS = env.whole("SHARDWATCH_RETENTION_INTERVAL_SECONDS", 3_600, minimum=10)
 
