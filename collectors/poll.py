@@ -10,13 +10,12 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from collectors import backlog, capabilities, leases, statuses, topology
+from collectors import backlog, capabilities, leases, statuses, tallies, topology
 from collectors.backlog import AWAY
 from collectors.digest import OFFSET, STATE_OK, Digest, digest, settle
 from collectors.leases import Claim, Outcome
@@ -24,9 +23,8 @@ from collectors.metrics.hot import HOT_INDEX
 from collectors.rounds import Answer, Request, Round
 from collectors.samples import NodeReading
 from collectors.source import Source
-from collectors.targets import NodeRow, Pool, Target
+from collectors.targets import CacheRow, NodeRow, Pool, Target, read_caches, read_nodes
 from collectors.topology import KnownNode, Layout
-from fleet.addresses import Address, AddressError, parse_addresses
 from fleet.models import Cache, Node
 
 logger = logging.getLogger(__name__)
@@ -36,15 +34,6 @@ IS_PRIMARY = HOT_INDEX["is_primary"]
 LOST_SECONDS = 3_600
 
 Place = tuple[str, int]
-
-
-@lru_cache(maxsize=4096)
-def seeds_of(address: str) -> tuple[Address, ...]:
-    """Return the servers named in an address, none where it cannot be read."""
-    try:
-        return tuple(parse_addresses(address)[0])
-    except AddressError:
-        return ()
 
 
 def current_tick(now: float | None = None) -> int:
@@ -68,7 +57,7 @@ def poll_caches(cache_ids: Sequence[int], tick: int, pool: Pool, worker: str) ->
 class Watched:
     """One cache during one poll."""
 
-    def __init__(self, cache: Cache, claim: Claim, targets: list[Target], is_unsettled: bool) -> None:
+    def __init__(self, cache: CacheRow, claim: Claim, targets: list[Target], is_unsettled: bool) -> None:
         self.cache = cache
         self.targets = targets
         self.waiting = {target.node_id for target in targets}
@@ -78,7 +67,8 @@ class Watched:
         self.layout_is_due = self.is_unsettled or not 0 <= age < settings.TOPOLOGY_INTERVAL_SECONDS
         self.layout: Layout | None = None
         self.lags: dict[Place, tuple[int | None, int | None]] = {}
-        self.saw_topology = self.has_answered = self.is_concluded = False
+        self.saw_topology = self.has_answered = self.is_concluded = self.has_changed = False
+        self.digests: list[Digest] = []
         self.commands = 0
 
     @property
@@ -96,6 +86,7 @@ class Watched:
 
     def take_in(self, made: Digest) -> None:
         self.waiting.discard(made.target.node_id)
+        self.digests.append(made)
         self.is_unsettled |= made.is_unsettled
         self.has_answered |= made.failure is None
         self.note_layout(made)
@@ -122,19 +113,17 @@ class Poll:
 
     def _load(self, claims: Sequence[Claim]) -> dict[int, Watched]:
         by_id = {claim.cache_id: claim for claim in claims}
-        caches = Cache.objects.filter(pk__in=by_id)
+        caches = read_caches(list(by_id))
         nodes: dict[int, list[NodeRow]] = defaultdict(list)
-        for node in NodeRow.present(by_id):
+        for node in read_nodes(list(by_id)):
             nodes[node.cache_id].append(node)
         return {cache.pk: self._watch(cache, by_id[cache.pk], nodes[cache.pk]) for cache in caches}
 
-    def _watch(self, cache: Cache, claim: Claim, nodes: list[NodeRow]) -> Watched:
-        seeds = seeds_of(cache.address)
-        if seeds and not nodes:
-            topology.ensure_seeds(cache)
-            nodes = NodeRow.present([cache.pk])
-        tls = bool(seeds) and seeds[0].tls
-        return Watched(cache, claim, self.pool.targets(cache, nodes, tls), self.pool.is_unsettled(cache.pk))
+    def _watch(self, cache: CacheRow, claim: Claim, nodes: list[NodeRow]) -> Watched:
+        if cache.seeds and not nodes:
+            topology.ensure_seeds(cache.pk, cache.seeds)
+            nodes = read_nodes([cache.pk])
+        return Watched(cache, claim, self.pool.targets(cache, nodes), self.pool.is_unsettled(cache.pk))
 
     def run(self) -> None:
         try:
@@ -199,6 +188,18 @@ class Poll:
             connection.close()
         if readings or silent:
             backlog.write(readings, silent, self.tick)
+        self._write_tallies(digests)
+
+    def _write_tallies(self, digests: Sequence[Digest]) -> None:
+        """Write counts by name after the samples, and never at their cost."""
+        counted = [one for made in digests if made.failure is None for one in made.node_tallies(self.tick)]
+        try:
+            tallies.write(counted)
+        except AWAY as error:
+            connection.close()
+            logger.warning("The database is away; %d counts are lost: %s", len(counted), type(error).__name__)
+        except DatabaseError:
+            logger.exception("The counts of %d nodes cannot be written.", len(counted))
 
     def _write_states(self, digests: Sequence[Digest]) -> None:
         now = timezone.now()
@@ -230,6 +231,7 @@ class Poll:
         for watched in finished:
             watched.is_concluded = True
             self._sync_topology(watched)
+            self.pool.events.notice(watched.cache, self.tick, watched.digests, watched.has_changed)
         leases.release([self._outcome(watched) for watched in finished], self.tick, self.worker)
 
     def _sync_topology(self, watched: Watched) -> None:
@@ -239,11 +241,12 @@ class Poll:
             layout = _standalone(watched)
         if layout:
             watched.saw_topology = True
-            if topology.sync(cache_id, layout, timezone.now()):
+            watched.has_changed = topology.sync(cache_id, layout, timezone.now())
+            if watched.has_changed:
                 backlog.write([], [cache_id], self.tick)
-        elif not watched.has_answered and seeds_of(watched.cache.address):
+        elif not watched.has_answered:
             # Nobody that we know answers: perhaps all moved, and the seeds lead to where they are now.
-            topology.ensure_seeds(watched.cache)
+            topology.ensure_seeds(cache_id, watched.cache.seeds)
         is_forming = layout is not None and layout.is_forming
         self.pool.mark_settled(cache_id, not is_forming and (watched.saw_topology or not watched.is_unsettled))
         engines = {target.standing.engine for target in watched.targets if target.failure is None}
@@ -283,7 +286,7 @@ def _standalone(watched: Watched) -> Layout | None:
         KnownNode(target.place, target.role, target.shard_id, target.seen(), _is_lost(target))
         for target in watched.targets
     ]
-    return topology.standalone_layout([(seed.host, seed.port) for seed in seeds_of(watched.cache.address)], known)
+    return topology.standalone_layout([(seed.host, seed.port) for seed in watched.cache.seeds], known)
 
 
 def _is_lost(target: Target) -> bool:

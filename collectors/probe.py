@@ -224,7 +224,7 @@ def discover(cache: Cache) -> Discovery:
 
     Whatever goes wrong is told in the sentence; the cache is polled from now on in any case.
     """
-    topology.ensure_seeds(cache)
+    topology.ensure_seeds(cache.pk, cache.seeds())
     if cache.is_paused:
         return Discovery(True, _("It is paused, so nothing was asked."))
     leases.make_missing([cache.pk])

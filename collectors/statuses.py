@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from collectors import samples
+from collectors.cursors import raw_cursor
 from collectors.failures import ReadError
 
 RECORD = """
@@ -31,6 +31,6 @@ def record(results: Sequence[tuple[int, ReadError | None]], now: datetime) -> No
     if not rows:
         return
     columns = [list(column) for column in zip(*rows, strict=True)]
-    with samples.raw_cursor() as cursor:
+    with raw_cursor() as cursor:
         # Prepared, for planning costs more than running it.
         cursor.execute(RECORD, [now, now, now, *columns], prepare=True)

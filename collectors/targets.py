@@ -5,6 +5,7 @@ import ssl
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import hiredis
@@ -13,12 +14,14 @@ from django.conf import settings
 from collectors import background, capabilities
 from collectors.capabilities import Support
 from collectors.connections import SETNAME, Access, Link, ask, log_in, open_link, tls_context
+from collectors.cursors import raw_cursor
 from collectors.failures import Cause, ReadError, from_error_reply
 from collectors.models import Step
 from collectors.source import Command, ReplicaSeen, Source, Standing, Value
 from collectors.sources import make_sources
 from collectors.sources.info import INFO
 from collectors.topology import Standalone, address_text
+from fleet.addresses import Address, AddressError, parse_addresses
 from fleet.engines import Engine
 from fleet.models import Cache, Node, Topology
 
@@ -41,8 +44,33 @@ class Way:
             return cls(access, None, failure)
 
 
+class CacheRow(NamedTuple):
+    """What a poll reads of a cache; secrets as they are stored."""
+
+    pk: int
+    address: str
+    username: str
+    password: str
+    ca_bundle: str
+    client_certificate: str
+    client_key: str
+    tls_check_hostname: bool
+    poll_interval_seconds: int
+    engine: str
+    topology: str
+
+    @property
+    def seeds(self) -> tuple[Address, ...]:
+        return seeds_of(self.address)
+
+    @property
+    def stamp(self) -> tuple[object, ...]:
+        """Return what the way to the cache's nodes depends on."""
+        return self[1:8]
+
+
 class NodeRow(NamedTuple):
-    """What a poll reads of a node: a tenth of the price of a model instance."""
+    """What a poll reads of a node."""
 
     pk: int
     cache_id: int
@@ -52,10 +80,37 @@ class NodeRow(NamedTuple):
     role: str
     shard_id: int | None
 
-    @classmethod
-    def present(cls, cache_ids: Iterable[int]) -> "list[NodeRow]":
-        rows = Node.objects.present().filter(cache_id__in=cache_ids).order_by("pk").values_list(*cls._fields)
-        return [cls._make(row) for row in rows]
+
+# Read at every poll of every batch: model instances would cost as much as the poll itself.
+READ_CACHES = """
+    SELECT id, address, username, password, ca_bundle, client_certificate, client_key, tls_check_hostname,
+        poll_interval_seconds, engine, topology
+    FROM fleet_cache WHERE id = ANY(%s)
+"""
+READ_NODES = """
+    SELECT id, cache_id, identity, host, port, role, shard_id
+    FROM fleet_node WHERE cache_id = ANY(%s) AND left_at IS NULL ORDER BY id
+"""
+
+
+@lru_cache(maxsize=4096)
+def seeds_of(address: str) -> tuple[Address, ...]:
+    """Return the servers named in an address, none where it cannot be read."""
+    try:
+        return tuple(parse_addresses(address)[0])
+    except AddressError:
+        return ()
+
+
+def read_caches(cache_ids: Sequence[int]) -> list[CacheRow]:
+    with raw_cursor() as cursor:
+        return [CacheRow._make(row) for row in cursor.execute(READ_CACHES, [list(cache_ids)], prepare=True)]
+
+
+def read_nodes(cache_ids: Sequence[int]) -> list[NodeRow]:
+    """Return the present nodes of these caches."""
+    with raw_cursor() as cursor:
+        return [NodeRow._make(row) for row in cursor.execute(READ_NODES, [list(cache_ids)], prepare=True)]
 
 
 class Target:
@@ -73,6 +128,7 @@ class Target:
         self.failing_since: float | None = None
         self.sources: tuple[Source, ...] = make_sources(node.host, way.access.tls)
         self.due: dict[str, int] = {}
+        self.ran_at: dict[str, int] = {}
         self.standing = Standing()
         self.texts: dict[str, str] = {}
         self.carried: dict[int, Value] = {}
@@ -116,11 +172,21 @@ class Target:
         """Return whether at least one of these commands is not known to be refused."""
         return any(not self.support.is_refused(command) or command == INFO for command in commands)
 
-    def ran(self, source: Source, tick: int) -> None:
-        """Set the next time of a source. Nodes take their turns at different ticks, so that load stays even."""
+    def ran(self, source: Source, tick: int) -> int | None:
+        """Set the next time of a source; return the seconds since its last, None for the first.
+
+        Nodes take their turns at different ticks, so that load stays even.
+        """
         if every := source.every():
             spread = self.node_id * settings.POLL_TICK_SECONDS % every
             self.due[source.name] = ((tick + spread) // every + 1) * every - spread
+        before, self.ran_at[source.name] = self.ran_at.get(source.name), tick
+        return None if before is None else tick - before
+
+    def forget(self) -> None:
+        """Compare no reply with an earlier one: the server restarted."""
+        for source in self.sources:
+            source.forget()
 
     def learn(self, facts: dict[str, str]) -> None:
         """Take in what the node says of its kind."""
@@ -197,36 +263,36 @@ class Pool:
         self._unsettled: set[int] = set()
         self._ways: dict[int, tuple[tuple[object, ...], Way]] = {}
 
-    def targets(self, cache: Cache, nodes: Sequence[NodeRow], tls: bool) -> list[Target]:
+    def targets(self, cache: CacheRow, nodes: Sequence[NodeRow]) -> list[Target]:
         """Return the targets of a cache's nodes; those whose address or credentials changed begin anew."""
-        way = self._way(cache, tls)
+        way = self._way(cache)
         fresh = [node for node in nodes if not self._is_current(node, way)]
         if fresh:
-            support = capabilities.load([node.pk for node in fresh])
-            for node in fresh:
-                self._discard(self._targets.pop(node.pk, None))
-                self._targets[node.pk] = target = Target(node, way, support[node.pk])
-                target.standing.in_cluster = cache.topology == Topology.CLUSTER or None
-        found = []
-        for node in nodes:
-            target = self._targets[node.pk]
+            self._begin(cache, fresh, way)
+        found = [self._targets[node.pk] for node in nodes]
+        now = time.monotonic()
+        for target, node in zip(found, nodes, strict=True):
             target.identity, target.role, target.shard_id = node.identity, node.role, node.shard_id
-            target.used_at, target.interval_seconds = time.monotonic(), float(cache.poll_interval_seconds)
-            found.append(target)
+            target.used_at, target.interval_seconds = now, float(cache.poll_interval_seconds)
         return found
 
-    def _way(self, cache: Cache, tls: bool) -> Way:
-        secrets = (cache.password.stored, cache.client_key.stored)
-        texts = (cache.username, cache.ca_bundle, cache.client_certificate, cache.tls_check_hostname, tls)
-        stamp = (*secrets, *texts)
+    def _begin(self, cache: CacheRow, nodes: Sequence[NodeRow], way: Way) -> None:
+        support = capabilities.load([node.pk for node in nodes])
+        for node in nodes:
+            self._discard(self._targets.pop(node.pk, None))
+            self._targets[node.pk] = target = Target(node, way, support[node.pk])
+            target.standing.in_cluster = cache.topology == Topology.CLUSTER or None
+
+    def _way(self, cache: CacheRow) -> Way:
         known = self._ways.get(cache.pk)
-        if known is None or known[0] != stamp:
-            known = self._ways[cache.pk] = (stamp, Way.of(cache, tls))
+        if known is None or known[0] != cache.stamp:
+            tls = bool(cache.seeds) and cache.seeds[0].tls
+            known = self._ways[cache.pk] = (cache.stamp, Way.of(Cache.objects.get(pk=cache.pk), tls))
         return known[1]
 
     def _is_current(self, node: NodeRow, way: Way) -> bool:
         target = self._targets.get(node.pk)
-        return target is not None and target.place == (node.host, node.port) and target.way is way
+        return target is not None and target.way is way and target.port == node.port and target.host == node.host
 
     def is_unsettled(self, cache_id: int) -> bool:
         return cache_id in self._unsettled

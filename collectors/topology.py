@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from fleet.addresses import Address
 from fleet.models import Cache, Node, Shard, Topology
 
 PRIMARY, REPLICA, UNKNOWN = Node.Role.PRIMARY.value, Node.Role.REPLICA.value, Node.Role.UNKNOWN.value
@@ -53,11 +54,14 @@ def address_text(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def ensure_seeds(cache: Cache) -> int:
+def ensure_seeds(cache_id: int, seeds: Sequence[Address]) -> int:
     """Make the servers named in the address watched nodes, so that their failures show; return how many are new."""
-    present = set(cache.nodes.present().values_list("host", "port"))
-    missing = [seed for seed in cache.seeds() if (seed.host, seed.port) not in present]
-    rows = [Node(cache=cache, identity=address_text(s.host, s.port), host=s.host, port=s.port) for s in missing]
+    present = set(Node.objects.present().filter(cache_id=cache_id).values_list("host", "port"))
+    missing = [seed for seed in seeds if (seed.host, seed.port) not in present]
+    rows = [
+        Node(cache_id=cache_id, identity=address_text(seed.host, seed.port), host=seed.host, port=seed.port)
+        for seed in missing
+    ]
     # One that left comes back under its row.
     Node.objects.bulk_create(
         rows, update_conflicts=True, unique_fields=["cache", "identity"], update_fields=["host", "port", "left_at"]

@@ -180,7 +180,8 @@ def test_it_remembers_what_a_server_refuses(poller: Poller, cache_at: CacheAt, p
         poller.poll(cache)
 
     support = dict(CommandSupport.objects.values_list("command", "state"))
-    assert support == {"INFO": "allowed", "CONFIG GET": "refused", "CLIENT SETNAME": "refused"}
+    expected = {"INFO": "allowed", "CONFIG GET": "refused", "CLIENT SETNAME": "refused"}
+    assert support.items() >= expected.items()
     assert seen.count("INFO") == 3
     assert seen.count("CLIENT SETNAME shardwatch") == 1
     assert seen.count("CONFIG GET maxclients") == 1

@@ -105,7 +105,7 @@ def test_it_lets_nobody_leave_by_an_empty_layout(cache: Cache) -> None:
 
 def test_it_gives_a_seed_its_node_id(cache_at: CacheAt) -> None:
     cache = cache_at("redis://10.0.0.1:1")
-    topology.ensure_seeds(cache)
+    topology.ensure_seeds(cache.pk, cache.seeds())
     seed = cache.nodes.get()
 
     topology.sync(cache.pk, cluster(FIRST, SECOND), NOW)
@@ -116,7 +116,7 @@ def test_it_gives_a_seed_its_node_id(cache_at: CacheAt) -> None:
 
 def test_it_lets_a_seed_leave_that_is_no_node(cache_at: CacheAt) -> None:
     cache = cache_at("redis://discovery.example:6379")
-    topology.ensure_seeds(cache)
+    topology.ensure_seeds(cache.pk, cache.seeds())
 
     topology.sync(cache.pk, cluster(FIRST, SECOND), NOW)
 
