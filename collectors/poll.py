@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.utils import timezone
 
-from collectors import backlog, capabilities, leases, statuses, tallies, topology
+from collectors import backlog, capabilities, leases, statuses, topology
 from collectors.backlog import AWAY
 from collectors.digest import OFFSET, STATE_OK, Digest, digest, settle
 from collectors.leases import Claim, Outcome
@@ -67,8 +67,7 @@ class Watched:
         self.layout_is_due = self.is_unsettled or not 0 <= age < settings.TOPOLOGY_INTERVAL_SECONDS
         self.layout: Layout | None = None
         self.lags: dict[Place, tuple[int | None, int | None]] = {}
-        self.saw_topology = self.has_answered = self.is_concluded = self.has_changed = False
-        self.digests: list[Digest] = []
+        self.saw_topology = self.has_answered = self.is_concluded = False
         self.commands = 0
 
     @property
@@ -86,7 +85,6 @@ class Watched:
 
     def take_in(self, made: Digest) -> None:
         self.waiting.discard(made.target.node_id)
-        self.digests.append(made)
         self.is_unsettled |= made.is_unsettled
         self.has_answered |= made.failure is None
         self.note_layout(made)
@@ -188,18 +186,6 @@ class Poll:
             connection.close()
         if readings or silent:
             backlog.write(readings, silent, self.tick)
-        self._write_tallies(digests)
-
-    def _write_tallies(self, digests: Sequence[Digest]) -> None:
-        """Write counts by name after the samples, and never at their cost."""
-        counted = [one for made in digests if made.failure is None for one in made.node_tallies(self.tick)]
-        try:
-            tallies.write(counted)
-        except AWAY as error:
-            connection.close()
-            logger.warning("The database is away; %d counts are lost: %s", len(counted), type(error).__name__)
-        except DatabaseError:
-            logger.exception("The counts of %d nodes cannot be written.", len(counted))
 
     def _write_states(self, digests: Sequence[Digest]) -> None:
         now = timezone.now()
@@ -231,7 +217,6 @@ class Poll:
         for watched in finished:
             watched.is_concluded = True
             self._sync_topology(watched)
-            self.pool.events.notice(watched.cache, self.tick, watched.digests, watched.has_changed)
         leases.release([self._outcome(watched) for watched in finished], self.tick, self.worker)
 
     def _sync_topology(self, watched: Watched) -> None:
@@ -241,8 +226,7 @@ class Poll:
             layout = _standalone(watched)
         if layout:
             watched.saw_topology = True
-            watched.has_changed = topology.sync(cache_id, layout, timezone.now())
-            if watched.has_changed:
+            if topology.sync(cache_id, layout, timezone.now()):
                 backlog.write([], [cache_id], self.tick)
         elif not watched.has_answered:
             # Nobody that we know answers: perhaps all moved, and the seeds lead to where they are now.
