@@ -1,0 +1,126 @@
+"""The modules of static/js that compute: run in Chromium, held against what the server says."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.template.loader import render_to_string
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from dashboard.templatetags import units
+from dashboard.tests.product import SWITCHES
+
+GIB = 2**30
+BASE_DIR = Path(settings.BASE_DIR)
+VALUES = [
+    0,
+    0.0004,
+    0.042,
+    0.25,
+    0.64,
+    0.9996,
+    1,
+    1.5,
+    9.96,
+    59.9,
+    125,
+    999.7,
+    1023,
+    1024,
+    7_500,
+    9_999,
+    12_345,
+    90_000,
+]
+WRITERS = {
+    "bytesSize": units.bytes_size,
+    "bytesRate": units.bytes_rate,
+    "count": units.count,
+    "rate": units.rate,
+    "ratio": units.ratio,
+    "percent": units.percent,
+    "duration": units.duration,
+    "grouped": units.grouped,
+}
+BERLIN_SPRING = 1_774_746_000  # 2026-03-29 02:00 in Berlin, when clocks go to 03:00
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=list(SWITCHES))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that holds the words alone; scripts come from their folder, since Django and a browser's loop exclude
+    each other in one thread."""
+    page = browser.new_page(timezone_id="Asia/Tokyo")
+    words = render_to_string("_words.html", {"id": "words", "words": units.unit_words()})
+    page.route("**/*", lambda route: route.fulfill(body=f"<html lang=en>{words}", content_type="text/html"))
+    page.route(
+        "**/static/**", lambda route: route.fulfill(path=BASE_DIR / route.request.url.split("shardwatch.test/")[1])
+    )
+    page.goto("http://shardwatch.test/")
+    yield page
+    page.close()
+
+
+def run(page: Page, module: str, body: str, given: Any = None) -> Any:
+    """Run the body of a function of `m`, the module, and `given`."""
+    return page.evaluate(f"async (given) => {{ const m = await import('/static/js/{module}.js'); {body} }}", given)
+
+
+def test_it_writes_numbers_as_the_server_does(page: Page) -> None:
+    values = [*VALUES, 5.43 * GIB, 8 * GIB, 2**52, 2_000_000, None]
+
+    written = run(
+        page, "units", "return given[0].map((name) => given[1].map((v) => m[name](v)))", [list(WRITERS), values]
+    )
+
+    for (name, write), texts in zip(WRITERS.items(), written, strict=True):
+        expected = ["not reported" if value is None else write(value) for value in values]
+        assert texts == expected, name
+
+
+def test_it_reads_wall_clocks_in_the_viewers_zone_also_when_they_change(page: Page) -> None:
+    page.evaluate("document.documentElement.dataset.timeZone = 'Europe/Berlin'")
+    moments = [BERLIN_SPRING - 7_200, BERLIN_SPRING - 60, BERLIN_SPRING, BERLIN_SPRING + 7_200]
+
+    clocks = run(page, "zones", "return given.map(m.toWallClock)", moments)
+    back = run(page, "zones", "return given.map(m.fromWallClock)", clocks)
+
+    assert clocks == ["2026-03-29T00:00", "2026-03-29T01:59", "2026-03-29T03:00", "2026-03-29T05:00"]
+    assert back == moments
+
+
+def test_it_puts_ticks_on_midnights_of_the_viewer(page: Page) -> None:
+    page.evaluate("document.documentElement.dataset.timeZone = 'Asia/Tokyo'")
+    week = [1_767_225_600, 1_767_225_600 + 7 * 86_400]
+
+    ticks = run(page, "axes", "return m.timeTicks(given[0], given[1], 700).map((tick) => tick.value)", week)
+
+    assert all((tick + 9 * 3600) % 86_400 == 0 for tick in ticks)
+    assert 5 <= len(ticks) <= 9
+
+
+@pytest.mark.parametrize(
+    ("unit", "high", "expected"),
+    [
+        ("bytes", 144 * 2**20, [0, 64 * 2**20, 128 * 2**20, 192 * 2**20]),
+        ("bytes", 0, [0, 512, 1024, 1536]),
+        ("share", 1, [0, 0.5, 1]),
+        ("share", 1.3, [0, 0.5, 1, 1.5]),
+        ("count/s", 780, [0, 250, 500, 750, 1000]),
+    ],
+)
+def test_it_ends_axes_on_round_numbers(page: Page, unit: str, high: float, expected: list[float]) -> None:
+    body = "const axis = { min: 0, max: given[1] }; m.roundAxis(axis, given[0], true);"
+
+    ticks = run(page, "axes", f"{body} return m.valueTicks(axis).map((tick) => tick.value)", [unit, high])
+
+    assert ticks == pytest.approx(expected)
