@@ -11,6 +11,8 @@ from fleet import registration
 from fleet.models import Cache
 from fleet.registration import FIELDS, SECRET_FIELDS
 
+# A connection can be tried before the cache has a name.
+NAMELESS = "untitled"
 # Shown as "changed" in the audit: secrets, and texts too long to be read there.
 UNTOLD = {*SECRET_FIELDS, "ca_bundle", "client_certificate"}
 
@@ -50,7 +52,8 @@ def try_connection(cache: Cache, given: Mapping[str, Any]) -> list[probe.StepRes
 
     Raise ValidationError as fleet.registration does.
     """
-    return probe.test_connection(registration.drafted(cache, given))
+    named = {**given, "name": given.get("name") or NAMELESS}
+    return probe.test_connection(registration.drafted(cache, named))
 
 
 def differences(before: Cache, after: Cache) -> dict[str, str]:

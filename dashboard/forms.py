@@ -135,6 +135,14 @@ class CacheForm(forms.Form):
         return filled or any(name in self.errors for name in self.TLS)
 
 
+class ConnectionForm(CacheForm):
+    """The same form where only the connection is tried: that needs no name yet."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["name"].required = False
+
+
 def initial_of(cache: Cache) -> dict[str, Any]:
     """Return what the form shows of a stored cache: no secrets."""
     shown = {field: getattr(cache, field) for field in FIELDS if field not in SECRET_FIELDS}

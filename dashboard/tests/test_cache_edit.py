@@ -139,6 +139,13 @@ def test_it_sends_the_steps_alone_to_scripts() -> None:
     assert "<html" not in page
 
 
+def test_it_tests_before_there_is_a_name() -> None:
+    page = client_of(Role.OPERATOR).post("/caches/test/", {**NEW, "name": ""}).content.decode()
+
+    assert "Connection test" in page
+    assert "This field is required" not in page
+
+
 def test_it_tests_with_the_stored_password_and_saves_nothing() -> None:
     register({"name": "game", "address": "redis://a", "password": "secret"})
 

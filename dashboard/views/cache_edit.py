@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.access import operator_required, signed_in
 from collectors import probe
 from dashboard import cache_changes
-from dashboard.forms import CacheForm, DeleteForm
+from dashboard.forms import CacheForm, ConnectionForm, DeleteForm
 from fleet.models import Cache
 
 
@@ -66,7 +66,7 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
 def test(request: HttpRequest) -> HttpResponse:
     """Test what the form holds. htmx asks for the steps alone; without scripts the form comes again with them."""
     stored = Cache.objects.filter(name=request.POST.get("editing", "").replace("\0", "")).first()
-    form, steps = CacheForm(request.POST, cache=stored), list[probe.StepResult]()
+    form, steps = ConnectionForm(request.POST, cache=stored), list[probe.StepResult]()
     if form.is_valid():
         try:
             steps = cache_changes.try_connection(stored or Cache(), form.given())

@@ -1,0 +1,103 @@
+"""The whole product with its demo fleet, started as a person starts it, and a browser on it."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from launcher.checkout import ROOT
+
+PASSWORD = "correct horse battery"
+START_SECONDS = 150
+SWITCHES = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+Scheme = Literal["dark", "light"]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A running Shardwatch: its folder and its address, without the slash at the end."""
+
+    data: Path
+    url: str
+
+    def manage(self, *words: str) -> str:
+        return door("manage", "--data", str(self.data), *words)
+
+
+def door(name: str, *words: str, **more: str) -> str:
+    """Run a door of bin/ as from a shell that knows nothing of the tests; return what it prints."""
+    foreign = ("DATABASE_URL", "CELERY_BROKER_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE")
+    kept = {k: v for k, v in os.environ.items() if k not in foreign and not k.startswith("SHARDWATCH_")}
+    done = subprocess.run(
+        [str(ROOT / "bin" / name), *words],
+        env={**kept, **more},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=START_SECONDS,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@contextmanager
+def started(data: Path) -> Iterator[Product]:
+    """Bring the product up with its demo fleet, polled every five seconds; stop it at the end."""
+    settings = {"SHARDWATCH_ADMIN_PASSWORD": PASSWORD, "SHARDWATCH_POLL_INTERVAL_SECONDS": "5"}
+    door("up", "--data", str(data), "--detach", **settings)
+    try:
+        yield Product(data, json.loads((data / "run.json").read_text())["url"].rstrip("/"))
+    finally:
+        door("up", "--data", str(data), "--stop")
+
+
+@dataclass(slots=True)
+class Visit:
+    """A browser window with what went wrong in it."""
+
+    page: Page
+    product: Product
+    complaints: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> Page:
+        self.page.goto(self.product.url + path)
+        return self.page
+
+
+def visit(
+    browser: Browser, product: Product, width: int = 1440, scheme: Scheme = "light", locale: str = "en-US"
+) -> Visit:
+    """Open a window, signed in as the administrator; note console errors and requests to other hosts."""
+    context: BrowserContext = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, locale=locale, timezone_id="Asia/Tokyo"
+    )
+    made = Visit(context.new_page(), product)
+    made.page.on("console", lambda said: made.complaints.append(said.text) if said.type == "error" else None)
+    made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
+    made.page.on(
+        "request",
+        lambda asked: (
+            None if asked.url.startswith((product.url, "data:", "blob:")) else made.strangers.append(asked.url)
+        ),
+    )
+    made.open("/login/")
+    made.page.fill("input[name=username]", "admin")
+    made.page.fill("input[name=password]", PASSWORD)
+    made.page.press("input[name=password]", "Enter")
+    made.page.wait_for_url(f"{product.url}/")
+    return made

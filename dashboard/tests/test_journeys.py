@@ -1,0 +1,202 @@
+"""What people do, in a real browser on the whole running product with its demo fleet."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from dashboard.tests.product import SWITCHES, Product, Scheme, Visit, started, visit
+from launcher import valkey
+from launcher.waiting import until
+
+PAGES = (
+    "/",
+    "/?view=tiles",
+    "/caches/game-cache/",
+    "/caches/game-cache/?by=node",
+    "/caches/session-store/",
+    "/caches/new/",
+    "/caches/game-cache/edit/",
+    "/caches/game-cache/delete/",
+    "/health/",
+    "/account/",
+    "/users/",
+    "/audit/",
+)
+SERIOUS = {"serious", "critical"}
+PATIENCE = 30_000
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    with started(tmp_path_factory.mktemp("product") / "var") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium_path, args=list(SWITCHES))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def sampled(product: Product, browser: Browser) -> Product:
+    """The product once its first charts have something to show."""
+    seen = visit(browser, product)
+    page = seen.open("/caches/game-cache/")
+    expect(page.locator("#memory .chart-now")).to_have_text(re.compile(r"\d.*MiB"), timeout=PATIENCE)
+    seen.page.context.close()
+    return product
+
+
+@pytest.fixture
+def desk(browser: Browser, sampled: Product) -> Iterator[Visit]:
+    """A window on a desk; afterwards nothing may have complained or left the house."""
+    seen = visit(browser, sampled)
+    yield seen
+    assert (seen.complaints, seen.strangers) == ([], [])
+    seen.page.context.close()
+
+
+def painted(page: Page, chart: str) -> bool:
+    """Return whether the chart's canvas shows anything but its background."""
+    return bool(
+        page.locator(f"#{chart} canvas").evaluate(
+            "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(v => v)"
+        )
+    )
+
+
+def test_it_shows_every_cache_with_living_numbers(desk: Visit) -> None:
+    page = desk.open("/")
+
+    row = page.locator("tr", has_text="game-cache").first
+    expect(row).to_contain_text("3 shards, 6 nodes")
+    expect(row).to_contain_text(re.compile(r"[1-9][\d.,\u2009\u202f ]*/s"), timeout=PATIENCE)
+    expect(row).to_contain_text("of 500")
+
+
+def test_it_leads_from_the_fleet_to_the_charts_of_a_cache(desk: Visit) -> None:
+    page = desk.open("/")
+
+    page.get_by_role("link", name="game-cache").first.click()
+
+    expect(page.get_by_role("heading", name="game-cache")).to_be_visible()
+    assert until(lambda: painted(page, "memory"), 10)
+
+
+def test_it_goes_on_by_itself(desk: Visit) -> None:
+    page = desk.open("/caches/game-cache/?span=900")
+    with page.expect_response(lambda answer: "/series" in answer.url, timeout=PATIENCE) as first:
+        pass
+    before = first.value.url
+
+    with page.expect_response(lambda answer: "/series" in answer.url and answer.url != before, timeout=PATIENCE):
+        pass
+
+
+def test_it_keeps_range_and_lines_in_the_address(desk: Visit) -> None:
+    page = desk.open("/caches/game-cache/")
+
+    page.get_by_role("button", name="6 h", exact=True).click()
+    page.get_by_role("button", name="By node").click()
+
+    expect(page).to_have_url(re.compile(r"span=21600.*by=node"))
+    page.reload()
+    expect(page.get_by_role("button", name="By node")).to_have_attribute("aria-pressed", "true")
+
+
+def test_it_zooms_where_one_drags_and_back(desk: Visit) -> None:
+    page = desk.open("/caches/game-cache/?span=3600")
+    assert until(lambda: painted(page, "memory"), 10)
+    box = page.locator("#memory canvas").bounding_box()
+    assert box is not None
+
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.5, steps=5)
+    page.mouse.up()
+
+    expect(page).to_have_url(re.compile(r"from=.*to="))
+    page.locator("#zoom-reset").click()
+    expect(page).to_have_url(re.compile(r"span=3600|/game-cache/$"))
+
+
+def test_it_sorts_and_filters_in_the_address(desk: Visit) -> None:
+    page = desk.open("/")
+
+    page.get_by_placeholder(re.compile("Search")).fill("session")
+    page.keyboard.press("Enter")
+
+    expect(page).to_have_url(re.compile(r"q=session"))
+    expect(page.get_by_role("link", name="game-cache")).to_have_count(0)
+
+
+def test_it_speaks_japanese_when_asked(desk: Visit) -> None:
+    page = desk.open("/")
+
+    page.get_by_role("button", name="日本語").click()
+
+    expect(page.locator("html")).to_have_attribute("lang", "ja")
+    page.get_by_role("button", name="English").click()
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+
+
+def test_it_remembers_the_theme(desk: Visit) -> None:
+    page = desk.open("/")
+    root = page.locator("html")
+    seen = {root.get_attribute("data-bs-theme")}
+    for _ in range(2):
+        page.locator("[data-theme-toggle], #theme-toggle").first.click()
+        seen.add(root.get_attribute("data-bs-theme"))
+
+    chosen = root.get_attribute("data-bs-theme")
+    page.reload()
+
+    assert seen == {"light", "dark"}
+    assert root.get_attribute("data-bs-theme") == chosen
+
+
+def test_it_names_the_step_that_fails_when_a_connection_is_tested(desk: Visit) -> None:
+    page = desk.open("/caches/new/")
+    page.get_by_label("Address").fill(f"redis://127.0.0.1:{valkey.free_port()}")
+
+    page.get_by_role("button", name="Test connection").click()
+
+    expect(page.locator("body")).to_contain_text("Nothing listens on this port", timeout=PATIENCE)
+
+
+def test_it_adds_a_server_that_is_not_ours(desk: Visit, valkey_server: Callable[[], valkey.Valkey]) -> None:
+    server = valkey_server()
+    page = desk.open("/caches/new/")
+    page.get_by_label("Name", exact=True).fill("visitor")
+    page.get_by_label("Address").fill(server.url)
+
+    page.get_by_role("button", name="Add the cache").click()
+
+    expect(page.get_by_role("heading", name="visitor")).to_be_visible()
+    expect(page.locator("#memory .chart-now")).to_have_text(re.compile(r"\d"), timeout=PATIENCE)
+    desk.product.manage("shell", "-c", "from fleet.models import Cache; Cache.objects.get(name='visitor').delete()")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light"), (390, "dark")])
+def test_it_is_accessible_and_fits_on_every_page(
+    browser: Browser, sampled: Product, width: int, scheme: Scheme
+) -> None:
+    seen = visit(browser, sampled, width, scheme)
+    found = []
+
+    for path in PAGES:
+        page = seen.open(path)
+        page.wait_for_load_state("load")
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            found.append(f"{path}: wider than the window")
+        violations = Axe().run(page).response["violations"]
+        found += [f"{path}: {one['id']} {one['nodes'][0]['html']}" for one in violations if one["impact"] in SERIOUS]
+
+    assert (found, seen.complaints, seen.strangers) == ([], [], [])
+    seen.page.context.close()
