@@ -34,6 +34,10 @@ PARTITIONED = {
         Partitioned("detail", 7, "RETENTION_DETAIL_DAYS"),
         Partitioned("rollup_5m", 7, "RETENTION_5M_DAYS"),
         Partitioned("rollup_1h", 91, "RETENTION_1H_DAYS"),
+        Partitioned("tally_1m", 1, "RETENTION_TALLY_1M_DAYS"),
+        Partitioned("tally_10m", 7, "RETENTION_TALLY_10M_DAYS"),
+        Partitioned("tally_2h", 28, "RETENTION_TALLY_2H_DAYS"),
+        Partitioned("tally_12h", 91, "RETENTION_TALLY_12H_DAYS"),
     )
 }
 

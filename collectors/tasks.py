@@ -2,7 +2,7 @@
 
 from celery import Celery, Task, shared_task
 
-from collectors import dispatch, poll, retention, worker
+from collectors import dispatch, poll, retention, tally_rollups, worker
 
 
 @shared_task(bind=True)
@@ -19,6 +19,11 @@ def poll_batch(cache_ids: list[int], tick: int) -> None:
 @shared_task
 def roll_up() -> None:
     retention.roll_up()
+
+
+@shared_task
+def roll_up_tallies() -> None:
+    tally_rollups.roll_up_tallies()
 
 
 @shared_task
