@@ -9,7 +9,7 @@ import pytest
 
 from demo import caches, fleet
 from demo.layout import DemoError, Home, free_base_port, members, write_json
-from demo.nodes import Node, client, end_leftovers, options
+from demo.nodes import Node, client, end_leftovers
 from demo.tests.conftest import Demo
 from fleet.models import Cache
 from launcher.valkey import HOST, SLOTS, Valkey
@@ -108,17 +108,15 @@ def test_it_names_the_port_that_another_program_took(tmp_path: Path) -> None:
     assert not moved.is_formed
 
 
-def test_it_ends_servers_that_an_earlier_fleet_left(own_demo: Demo, valkey_server: Callable[..., Valkey]) -> None:
+def test_it_ends_servers_that_an_earlier_fleet_left(tmp_path: Path, valkey_server: Callable[..., Valkey]) -> None:
     other = valkey_server()
-    own_demo.home.path.mkdir(exist_ok=True)
-    write_json(own_demo.home.fleet_file, {"base_port": other.port})
-    node = Node(own_demo.member("game-1"), Home(own_demo.home.path), None)
-    stranger = Node(own_demo.member("game-2"), Home(own_demo.home.path), None)
-    node.server = Valkey(stranger.member.port, node.server.directory, options(node.member, None)).start()
-    stranger.server.directory.mkdir(parents=True)
-    (stranger.server.directory / "valkey.pid").write_text(str(other.pid), encoding="ascii")
+    first, second, *_ = members(free_base_port())
+    left, recycled = Node(first, Home(tmp_path), None), Node(second, Home(tmp_path), None)
+    left.start()
+    recycled.server.directory.mkdir(parents=True)
+    (recycled.server.directory / "valkey.pid").write_text(str(other.pid), encoding="ascii")
 
-    end_leftovers([node, stranger])
+    end_leftovers([left, recycled])
 
-    assert node.server.has_ended()
+    assert left.server.has_ended()
     assert not other.has_ended(), "a process id that now belongs to somebody else was killed"
