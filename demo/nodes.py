@@ -30,6 +30,8 @@ OPTIONS = {
     "latency-monitor-threshold": "50",
     "repl-backlog-size": "1mb",
     "shutdown-timeout": "0",
+    # By default a server that cannot save, as on a full disk, refuses to end.
+    "shutdown-on-sigterm": "force",
 }
 CACHE_OPTIONS = {
     GAME: {

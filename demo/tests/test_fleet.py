@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -87,6 +88,10 @@ def test_it_heals_after_everything_was_killed(own_demo: Demo, demo: Demo) -> Non
 
 def test_it_takes_its_servers_along_when_it_is_killed(own_demo: Demo) -> None:
     process = own_demo.start_fleet()
+    with client(own_demo.member("session-1").port) as server:
+        server.set("unsaved", "yes")
+    # A server that cannot save its data would by default refuse to end.
+    shutil.rmtree(own_demo.home.node("session-1"))
 
     process.kill()
 
