@@ -23,6 +23,8 @@ class SeenNode:
     host: str
     port: int
     role: str
+    # The other nodes have given it up.
+    is_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,12 @@ class SeenShard:
     identity: str
     nodes: tuple[SeenNode, ...]
     slots: Slots = ()
+
+    def is_former(self, node: SeenNode) -> bool:
+        """Return whether a node was a primary until it failed and another one took over its slots."""
+        if node.role != PRIMARY or not node.is_failed:
+            return False
+        return not self.slots or any(other.role == PRIMARY and not other.is_failed for other in self.nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,8 @@ class Layout:
     @property
     def is_forming(self) -> bool:
         """Return whether a shard holds no slots: it is on its way in or out, or its nodes are taken for another."""
-        return self.kind == Topology.CLUSTER and not all(shard.slots for shard in self.shards)
+        alive = (shard for shard in self.shards if not all(node.is_failed for node in shard.nodes))
+        return self.kind == Topology.CLUSTER and not all(shard.slots for shard in alive)
 
 
 def address_text(host: str, port: int) -> str:
@@ -121,7 +130,10 @@ class _Sync:
             self.nodes[seen.identity] = placeholder
 
     def _match(self) -> dict[str, Shard]:
-        """Return the known shard of each seen one: the one it shares most nodes with, the primary counting most."""
+        """Return the known shard of each seen one: the one it shares most nodes with, the primary counting most.
+
+        Shards with slots choose first: a failed primary that older servers list alone must not keep the number.
+        """
         scores: Counter[tuple[str, int]] = Counter()
         for seen in self.layout.shards:
             for seen_node in seen.nodes:
@@ -133,7 +145,8 @@ class _Sync:
                 scores[seen.identity, shard.pk] += shard.identity == seen.identity
         matched: dict[str, Shard] = {}
         taken: set[int] = set()
-        for (identity, pk), score in scores.most_common():
+        holders = {seen.identity for seen in self.layout.shards if seen.slots}
+        for (identity, pk), score in sorted(scores.items(), key=lambda e: (e[0][0] in holders, e[1]), reverse=True):
             if score and identity not in matched and pk not in taken:
                 matched[identity] = self.shards[pk]
                 taken.add(pk)
@@ -146,7 +159,7 @@ class _Sync:
         if shard:
             self._save(shard, slots=[list(pair) for pair in seen.slots], left_at=None)
         for node in seen.nodes:
-            self._keep_node(node, shard)
+            self._keep_node(node, shard, seen.is_former(node))
         return shard
 
     def _new_shard(self, seen: SeenShard) -> Shard:
@@ -159,7 +172,7 @@ class _Sync:
         self.changes += 1
         return shard
 
-    def _keep_node(self, seen: SeenNode, shard: Shard | None) -> None:
+    def _keep_node(self, seen: SeenNode, shard: Shard | None, is_former: bool) -> None:
         node = self.nodes.get(seen.identity)
         if node is None:
             node = Node(cache=self.cache, identity=seen.identity, host=seen.host, port=seen.port, joined_at=self.now)
@@ -168,8 +181,9 @@ class _Sync:
             self.nodes[seen.identity] = node
             self.changes += 1
             return
-        role = seen.role or node.role
-        self._save(node, host=seen.host, port=seen.port, role=role, shard_id=shard.pk if shard else None, left_at=None)
+        role = UNKNOWN if is_former else seen.role or node.role
+        home = shard.pk if shard else node.shard_id if is_former else None
+        self._save(node, host=seen.host, port=seen.port, role=role, shard_id=home, left_at=None)
 
     def _leave(self, kept: Collection[int]) -> None:
         kept_nodes = {seen.identity for seen in self.layout.nodes()}

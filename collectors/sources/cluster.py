@@ -100,7 +100,8 @@ class ClusterShards(Source):
         hosts = [printable(node.get(name) or b"") for name in ("endpoint", "ip")]
         host = next((host for host in hosts if host not in NO_HOST), self._host)
         role = PRIMARY if node.get("role") == b"master" else REPLICA
-        return seen_node(node.get("id"), host, next((port for port in ports if port), None), role)
+        is_failed = printable(node.get("health") or b"").startswith("fail")
+        return seen_node(node.get("id"), host, next((port for port in ports if port), None), role, is_failed)
 
 
 class ClusterSlots(Source):
@@ -137,11 +138,12 @@ class ClusterSlots(Source):
             if len(words) < 8 or {"noaddr", "handshake"} & set(words[2].split(",")):
                 continue
             identity, primary = words[0], words[3]
-            role = PRIMARY if "master" in words[2].split(",") else REPLICA
+            flags = words[2].split(",")
+            role = PRIMARY if "master" in flags else REPLICA
             address = words[1].partition("@")[0]
             host, _, port = address.rpartition(":")
-            node = seen_node(identity, host.strip("[]") or self._host, int(port) if port.isdigit() else None, role)
-            if node:
+            place = host.strip("[]") or self._host, int(port) if port.isdigit() else None
+            if node := seen_node(identity, *place, role, "fail" in flags):
                 home = identity if role == PRIMARY or primary == "-" else primary
                 members.setdefault(home, []).append(node)
                 slots[home] = slots.get(home, ()) + slots_of(_ranges(words[8:]))
@@ -186,12 +188,12 @@ def shard_of(nodes: Sequence[SeenNode], slots: Slots, identity: str) -> SeenShar
     return SeenShard(identity or primary.identity, tuple(nodes), tuple(sorted(slots)))
 
 
-def seen_node(identity: Any, host: str, port: Any, role: str) -> SeenNode | None:
+def seen_node(identity: Any, host: str, port: Any, role: str, is_failed: bool = False) -> SeenNode | None:
     """Return a node, None where its id, host or port is of no use."""
     name = printable(identity or b"")
     if not name or host in NO_HOST or len(host) > 255 or not isinstance(port, int) or not 0 < port < 65536:
         return None
-    return SeenNode(name, host, port, role)
+    return SeenNode(name, host, port, role, is_failed)
 
 
 def slots_of(pairs: Iterable[tuple[Any, Any]]) -> Slots:

@@ -146,3 +146,17 @@ def test_it_reads_no_limit_from_nonsense(reply: Any) -> None:
 
     assert row
     assert row[HOT_INDEX["maxclients"]] is None
+
+
+def test_it_knows_nodes_that_the_others_gave_up() -> None:
+    lines = b"aa 10.0.0.5:6379@16379 master,fail - 0 0 1 disconnected\n"
+    lines += b"bb 10.0.0.6:6379@16379 myself,master - 0 0 2 connected 0-16383\n"
+    lines += b"cc 10.0.0.7:6379@16379 slave,fail? bb 0 0 2 connected\n"
+
+    listed = ClusterSlots("seed").parse([[], lines]).layout
+    told = layout_of(node(health=b"online"), node(id=b"b" * 40, health=b"fail"))
+
+    assert listed
+    assert {found.identity: found.is_failed for found in listed.nodes()} == {"aa": True, "bb": False, "cc": False}
+    assert told
+    assert [found.is_failed for found in told.nodes()] == [False, True]

@@ -207,3 +207,32 @@ def test_it_counts_a_server_with_two_names_once() -> None:
     )
 
     assert shape(layout) == [{"cache.example": PRIMARY, "10.0.0.2": REPLICA}]
+
+
+def failed(name: str, port: int) -> SeenNode:
+    return SeenNode(name, "10.0.0.1", port, PRIMARY, is_failed=True)
+
+
+def test_a_failed_primary_beside_the_one_that_took_over_is_none_any_more(cache: Cache) -> None:
+    shard = SeenShard("a", (failed("a", 1), node("a2", PRIMARY, 2)), FIRST.slots)
+
+    topology.sync(cache.pk, cluster(shard, SECOND), LATER)
+
+    assert present(cache) == {"a": (1, ""), "a2": (1, PRIMARY), "b": (2, PRIMARY), "b2": (2, REPLICA)}
+
+
+def test_a_failed_primary_that_is_listed_alone_keeps_its_shard(cache: Cache) -> None:
+    alone, promoted = SeenShard("a", (failed("a", 1),)), SeenShard("a2", (node("a2", PRIMARY, 2),), FIRST.slots)
+    layout = cluster(alone, promoted, SECOND)
+
+    topology.sync(cache.pk, layout, LATER)
+
+    assert present(cache) == {"a": (1, ""), "a2": (1, PRIMARY), "b": (2, PRIMARY), "b2": (2, REPLICA)}
+    assert cache.shards.count() == 2
+    assert not layout.is_forming
+
+
+def test_a_failed_primary_that_nobody_replaced_stays_one(cache: Cache) -> None:
+    shard = SeenShard("a", (failed("a", 1), node("a2", REPLICA, 2)), FIRST.slots)
+
+    assert not topology.sync(cache.pk, cluster(shard, SECOND), LATER)
