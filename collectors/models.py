@@ -10,6 +10,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from collectors.event import Event as Event
+from collectors.event import KnownState as KnownState
 from fleet.models import Cache, Node
 
 

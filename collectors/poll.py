@@ -18,6 +18,7 @@ from django.utils import timezone
 from collectors import backlog, capabilities, leases, statuses, topology
 from collectors.backlog import AWAY
 from collectors.digest import OFFSET, STATE_OK, Digest, digest, settle
+from collectors.event_watch import Sighting
 from collectors.leases import Claim, Outcome
 from collectors.metrics.hot import HOT_INDEX
 from collectors.rounds import Answer, Request, Round
@@ -67,7 +68,8 @@ class Watched:
         self.layout_is_due = self.is_unsettled or not 0 <= age < settings.TOPOLOGY_INTERVAL_SECONDS
         self.layout: Layout | None = None
         self.lags: dict[Place, tuple[int | None, int | None]] = {}
-        self.saw_topology = self.has_answered = self.is_concluded = False
+        self.saw_topology = self.has_answered = self.is_concluded = self.has_changed = False
+        self.sightings: list[Sighting] = []
         self.commands = 0
 
     @property
@@ -85,6 +87,7 @@ class Watched:
 
     def take_in(self, made: Digest) -> None:
         self.waiting.discard(made.target.node_id)
+        self.sightings.append(Sighting(made.target.node_id, made.failure is None, made.row, bool(made.facts)))
         self.is_unsettled |= made.is_unsettled
         self.has_answered |= made.failure is None
         self.note_layout(made)
@@ -226,9 +229,11 @@ class Poll:
             layout = _standalone(watched)
         if layout:
             watched.saw_topology = True
-            if topology.sync(cache_id, layout, timezone.now()):
+            watched.has_changed = topology.sync(cache_id, layout, timezone.now())
+            if watched.has_changed:
                 backlog.write([], [cache_id], self.tick)
         elif not watched.has_answered:
+            self.pool.events.notice(watched.cache, self.tick, watched.sightings, watched.has_changed)
             # Nobody that we know answers: perhaps all moved, and the seeds lead to where they are now.
             topology.ensure_seeds(cache_id, watched.cache.seeds)
         is_forming = layout is not None and layout.is_forming

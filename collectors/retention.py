@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from django.conf import settings
 from django.db import connection, transaction
 
-from collectors import partitions
+from collectors import events, partitions
 from collectors.metrics.lookup import shown
 from collectors.metrics.slots import ROLLED
 from collectors.rates import RATE_GAP_SECONDS
@@ -151,6 +151,7 @@ def keep_partitions(now: datetime | None = None) -> list[str]:
         for days in range(3):
             partitions.ensure_partition(table, moment + timedelta(days=days))
     _forget_gone()
+    events.forget_old(moment)
     return partitions.drop_expired(moment)
 
 

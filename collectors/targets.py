@@ -15,6 +15,7 @@ from collectors import background, capabilities
 from collectors.capabilities import Support
 from collectors.connections import SETNAME, Access, Link, ask, log_in, open_link, tls_context
 from collectors.cursors import raw_cursor
+from collectors.event_watch import EventWatch
 from collectors.failures import Cause, ReadError, from_error_reply
 from collectors.models import Step
 from collectors.source import Command, ReplicaSeen, Source, Standing, Value
@@ -261,6 +262,7 @@ class Pool:
     def targets(self, cache: CacheRow, nodes: Sequence[NodeRow]) -> list[Target]:
         """Return the targets of a cache's nodes; those whose address or credentials changed begin anew."""
         way = self._way(cache)
+        self.events = EventWatch()
         fresh = [node for node in nodes if not self._is_current(node, way)]
         if fresh:
             self._begin(cache, fresh, way)
