@@ -209,6 +209,7 @@ def words() -> dict[str, str]:
     return {
         "loading": gettext("Loading…"),
         "first": gettext("No data yet: first samples arrive within 15 s."),
+        "silent": gettext("No data: the cache has never answered."),
         "empty": gettext("No samples in this range."),
         "absent": gettext("Not reported by this server."),
         "failed": gettext("Could not be loaded: %s"),

@@ -28,7 +28,7 @@ def unreachable(watched: Watched) -> Finding | None:
     parts["since"] = failing_for(watched, first)
     if len(failing) == len(watched.nodes):
         sentence = _("%(name)s has not answered for %(since)s: %(reason)s") % parts
-        return Finding(State.UNREACHABLE, sentence, failure_reason(first), failing_for(watched, first), "nodes")
+        return Finding(State.UNREACHABLE, sentence, failed_step(first), failing_for(watched, first), "nodes")
     name = f"{first.name} ({first.node.address})" if first.name != first.node.address else first.name
     parts |= {"node": name, "failing": len(failing), "nodes": len(watched.nodes)}
     sentence = _("%(name)s %(node)s has not answered for %(since)s: %(reason)s") % parts
@@ -52,6 +52,11 @@ def failure_reason(node: WatchedNode) -> str:
         if status and status.failed_step
         else _("no answer")
     )
+
+
+def failed_step(node: WatchedNode) -> str:
+    step = node.status.get_failed_step_display() if node.status else ""
+    return _("%s failed") % step if step else _("no answer")
 
 
 def failing_for(watched: Watched, node: WatchedNode) -> str:

@@ -113,6 +113,7 @@ def test_it_says_why_and_since_when_a_cache_is_unreachable() -> None:
 
     assert found.state == State.UNREACHABLE
     assert found.sentence == "game-cache has not answered for 3 min: connect: connection refused"
+    assert found.reason == "connect failed"
 
 
 @pytest.mark.parametrize(("role", "state"), [("primary", State.CRITICAL), ("replica", State.WARNING)])
@@ -225,3 +226,10 @@ def test_it_lists_the_worst_first() -> None:
 def test_it_looks_into_a_cache_whose_summary_hints_at_trouble(hint: dict[str, Any]) -> None:
     assert findings.deserves_a_look(summary(**hint))
     assert not findings.deserves_a_look(summary(memory_used_ratio=0.7, used_memory=65, memory_limit_bytes=100))
+
+
+def test_it_is_less_alarmed_once_a_replica_took_over() -> None:
+    old = failing(member(2), NOW - timedelta(minutes=3))
+
+    assert said(reach.unreachable(watched(member(1), old))).state == State.CRITICAL
+    assert said(reach.unreachable(watched(member(1), old, member(2)))).state == State.WARNING

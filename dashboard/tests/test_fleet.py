@@ -210,3 +210,13 @@ def test_it_counts_nodes_that_left_no_more() -> None:
     sampled(cache, used_memory=10, maxmemory=100)
 
     assert "1 node<" in page()
+
+
+def test_it_leaves_paused_caches_out_of_the_findings() -> None:
+    sampled(cache_with_nodes(name="full"), used_memory=99, maxmemory=100)
+    Cache.objects.update(is_paused=True)
+
+    html = page()
+
+    assert "Nothing needs attention" in html
+    assert "state-paused" in html

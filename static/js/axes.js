@@ -37,7 +37,8 @@ export function valueStep(span, unit) {
   const wanted = span / MOST_TICKS;
   const power = base ** Math.floor(Math.log(wanted) / Math.log(base));
   const round = isBytes ? BYTE_ROUND : unit === "share" ? SHARE_ROUND : ROUND;
-  return power * (round.find((factor) => factor * power >= wanted * 0.999) ?? base);
+  const step = power * (round.find((factor) => factor * power >= wanted * 0.999) ?? base);
+  return isBytes ? Math.max(1, step) : step;
 }
 
 // Fix a value axis to whole steps above its data, so that it does not dance with every refresh.

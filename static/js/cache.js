@@ -49,7 +49,7 @@ function remember() {
   history.replaceState(null, "", address);
 }
 
-const hasSamples = () => Boolean(document.getElementById("live")?.dataset.hasSamples);
+const samples = () => document.getElementById("live")?.dataset.samples;
 const neededBy = (panel) => metricsOf(panel.spec, by, panel.nodeMetric);
 
 const isCurrent = (panel) => panel.shownAt >= Math.max(askedAt, Date.now() - FRESH);
@@ -65,7 +65,7 @@ async function load(signal) {
   const found = await fetchSeries(board.dataset.seriesUrl, metrics, question);
   const all = [...found.values()];
   step = Math.min(...all.map((series) => series.step));
-  const view = { by, ...bounds, hasSamples: hasSamples(), isAnswered: all.some(isAnswered) };
+  const view = { by, ...bounds, samples: samples(), isAnswered: all.some(isAnswered) };
   for (const panel of wanted) {
     panel.show(found, view, palette);
     panel.shownAt = Date.now();

@@ -38,7 +38,7 @@ export class PanelChart {
     button.onclick = retry;
   }
 
-  // `view` is {by, from, to, hasSamples}; `found` maps metric names to series.
+  // `view` is {by, from, to, samples, isAnswered}; `found` maps metric names to series.
   show(found, view, palette) {
     Object.assign(this, { found, view, palette });
     const isByNode = view.by === "node";
@@ -54,7 +54,8 @@ export class PanelChart {
 
   emptyReason(lines, view) {
     if (lines.some((line) => !line.isEmpty && !line.isLimit)) return "";
-    if (!view.hasSamples) return words.first;
+    if (view.samples === "unreachable") return words.silent;
+    if (view.samples === "waiting") return words.first;
     return view.isAnswered ? words.absent : words.empty;
   }
 
