@@ -2,22 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import hiredis
 
 from collectors.failures import Cause, ReadError, from_error_reply
 from collectors.metrics.hot import HOT_INDEX
 from collectors.models import Step
+from collectors.rates import RATE_GAP_SECONDS
 from collectors.rounds import Answer
 from collectors.source import Command, Readings, Reply, Value, empty_row
 from collectors.sources.info import INFO
+from collectors.tallies import NodeTallies, Tally
 from collectors.targets import Target
 from collectors.topology import Layout
 
 READ_AFTER, ROUND_TRIP = HOT_INDEX["read_after_ms"], HOT_INDEX["round_trip_seconds"]
 USED_MEMORY, MAXCLIENTS, OFFSET = HOT_INDEX["used_memory"], HOT_INDEX["maxclients"], HOT_INDEX["master_repl_offset"]
 STATE_OK, KNOWN_NODES = HOT_INDEX["cluster_state_ok"], HOT_INDEX["cluster_known_nodes"]
-EPOCH = HOT_INDEX["cluster_current_epoch"]
+EPOCH, IS_PRIMARY = HOT_INDEX["cluster_current_epoch"], HOT_INDEX["is_primary"]
 # A delay beyond this is a clock that was set while the poll ran.
 READ_AFTER_LIMIT_MS = 600_000
 
@@ -33,6 +36,16 @@ class Digest:
     failure: ReadError | None = None
     layout: Layout | None = None
     is_unsettled: bool = False
+    # Counts by kind and name, and over how many seconds each kind was counted.
+    tallies: dict[str, dict[str, Tally]] = field(default_factory=dict)
+    counted_seconds: dict[str, int] = field(default_factory=dict)
+
+    def node_tallies(self, tick: int) -> list[NodeTallies]:
+        at, is_primary = datetime.fromtimestamp(tick, UTC), self.row[IS_PRIMARY] is not False
+        return [
+            NodeTallies(self.target.node_id, at, self.counted_seconds[kind], kind, by_name, is_primary)
+            for kind, by_name in self.tallies.items()
+        ]
 
 
 def digest(answer: Answer, tick: int, offset_seconds: float) -> Digest:
@@ -66,7 +79,7 @@ def _take_in(made: Digest, answer: Answer, replies: dict[Command, Reply], tick: 
     target = made.target
     for source in answer.request.sources:
         own = [replies[command] for command in source.commands()]
-        target.ran(source, tick)
+        seconds = target.ran(source, tick)
         if all(isinstance(reply, hiredis.ReplyError) for reply in own):
             continue
         readings = source.parse(own)
@@ -75,6 +88,8 @@ def _take_in(made: Digest, answer: Answer, replies: dict[Command, Reply], tick: 
         made.detail.update(readings.detail)
         made.facts.update(readings.facts)
         made.layout = made.layout or readings.layout
+        if readings.tallies:
+            _count(made, readings.tallies, seconds, source.every())
         if source.name == "info":
             _know(made, readings)
     for slot, value in target.carried.items():
@@ -92,11 +107,24 @@ def _merge(made: Digest, row: list[Value], carried: bool) -> None:
         made.row = [mine if mine is not None else other for mine, other in zip(made.row, row, strict=True)]
 
 
+def _count(made: Digest, tallies: dict[str, dict[str, Tally]], seconds: int | None, every: int) -> None:
+    """Add up counts of several sources. Over a long gap nobody knows how they were spread: they are left out."""
+    if not seconds or not 0 < seconds <= max(RATE_GAP_SECONDS, 2 * every):
+        return
+    for kind, by_name in tallies.items():
+        made.counted_seconds.setdefault(kind, seconds)
+        counted = made.tallies.setdefault(kind, {})
+        for name, tally in by_name.items():
+            counted.setdefault(name, Tally()).add(tally)
+
+
 def _know(made: Digest, readings: Readings) -> None:
     """Learn from INFO what kind of node this is, and whether its place among the others changed."""
     target = made.target
     if readings.facts:
         target.learn(readings.facts)
+        if "run_id" in readings.facts:
+            target.forget()
         made.is_unsettled |= bool({"role", "master_host", "master_port", "run_id"} & readings.facts.keys())
     if target.texts.get("redis_mode") == "sentinel":
         made.failure = ReadError(Step.INFO, Cause.SENTINEL)

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from collectors import backlog, capabilities, leases, statuses, topology
+from collectors import backlog, capabilities, leases, statuses, tallies, topology
 from collectors.backlog import AWAY
 from collectors.digest import OFFSET, STATE_OK, Digest, digest, settle
 from collectors.event_watch import Sighting
@@ -189,6 +189,18 @@ class Poll:
             connection.close()
         if readings or silent:
             backlog.write(readings, silent, self.tick)
+        self._write_tallies(digests)
+
+    def _write_tallies(self, digests: Sequence[Digest]) -> None:
+        """Write counts by name after the samples, and never at their cost."""
+        counted = [one for made in digests if made.failure is None for one in made.node_tallies(self.tick)]
+        try:
+            tallies.write(counted)
+        except AWAY as error:
+            connection.close()
+            logger.warning("The database is away; %d counts are lost: %s", len(counted), type(error).__name__)
+        except DatabaseError:
+            logger.exception("The counts of %d nodes cannot be written.", len(counted))
 
     def _write_states(self, digests: Sequence[Digest]) -> None:
         now = timezone.now()

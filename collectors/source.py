@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import hiredis
 
 from collectors.metrics.hot import HOT
+from collectors.tallies import Tally
 from collectors.topology import Layout
 from fleet.engines import Engine
 
@@ -45,7 +46,8 @@ class Readings:
     """What one source made of its replies.
 
     `hot` follows HOT_NAMES, None where this source has nothing to say. `facts` holds only texts that are
-    new or changed since the last poll. A `layout` is the whole cache's, as the node sees it.
+    new or changed since the last poll. A `layout` is the whole cache's, as the node sees it. `tallies` are
+    counts by kind and name since this source's reply before; the first reply gives none.
     """
 
     hot: list[Value] | None = None
@@ -53,6 +55,7 @@ class Readings:
     facts: dict[str, str] = field(default_factory=dict)
     replicas: Sequence[ReplicaSeen] = ()
     layout: Layout | None = None
+    tallies: dict[str, dict[str, Tally]] = field(default_factory=dict)
 
 
 def empty_row() -> list[Value]:
@@ -81,6 +84,10 @@ class Source:
     def commands(self) -> tuple[Command, ...]:
         """Return the commands to send, always the same ones."""
         raise NotImplementedError
+
+    def forget(self) -> None:
+        """Compare the next reply with none before: the server restarted."""
+        return
 
     def parse(self, replies: Sequence[Reply]) -> Readings:
         """Return the readings in the replies, one reply a command and in their order.

@@ -184,6 +184,11 @@ class Target:
         before, self.ran_at[source.name] = self.ran_at.get(source.name), tick
         return None if before is None else tick - before
 
+    def forget(self) -> None:
+        """Compare no reply with an earlier one: the server restarted."""
+        for source in self.sources:
+            source.forget()
+
     def learn(self, facts: dict[str, str]) -> None:
         """Take in what the node says of its kind."""
         self.texts.update(facts)

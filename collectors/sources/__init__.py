@@ -2,8 +2,11 @@
 
 from collectors.source import Source
 from collectors.sources.cluster import ClusterDetail, ClusterInfo, ClusterShards, ClusterSlots
+from collectors.sources.commandstats import Commandstats
 from collectors.sources.config import ConfigLimits
+from collectors.sources.errorstats import Errorstats
 from collectors.sources.info import Info, InfoDetail
+from collectors.sources.latency import LatencyHistogram
 
 
 def make_sources(host: str, tls: bool) -> tuple[Source, ...]:
@@ -11,6 +14,9 @@ def make_sources(host: str, tls: bool) -> tuple[Source, ...]:
     return (
         Info(),
         InfoDetail(),
+        Commandstats(),
+        Errorstats(),
+        LatencyHistogram(),
         ClusterInfo(),
         ClusterDetail(),
         ConfigLimits(),
