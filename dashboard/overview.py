@@ -54,6 +54,18 @@ class Row:
             return str(self.trouble.state)
         return "ok" if self.latest and self.latest.at else "waiting"
 
+    def alarms_about(self, chart: str) -> bool:
+        """Whether a serious finding points to this chart."""
+        return any(found.chart == chart and found.state != State.NOTICE for found in self.findings)
+
+    @property
+    def alarms_about_memory(self) -> bool:
+        return self.alarms_about("memory")
+
+    @property
+    def alarms_about_connections(self) -> bool:
+        return self.alarms_about("connections")
+
     @property
     def shards(self) -> int:
         return self.known_shards or (self.latest.primaries if self.latest else 0)
@@ -88,6 +100,7 @@ class Row:
     def version(self) -> str:
         """Return a text that changes with anything that the row shows."""
         seen = self.latest
+        alarms = (self.alarms_about_memory, self.alarms_about_connections, self.shards)
         drawn = (seen.at, seen.answering, seen.nodes, seen.links_down, seen.spark_minute) if seen else ()
         return repr(
             (
@@ -96,6 +109,7 @@ class Row:
                 self.cache.engine,
                 self.cache.topology,
                 drawn,
+                alarms,
                 self.health,
                 self.reason,
             )

@@ -57,6 +57,10 @@ class WatchedNode:
         return self.facts.get("maxmemory_policy", "noeviction") != "noeviction"
 
     @property
+    def must_not_fill(self) -> bool:
+        return not self.evicts
+
+    @property
     def version(self) -> str:
         if valkey := self.facts.get("valkey_version"):
             return f"Valkey {valkey}"

@@ -35,9 +35,13 @@ def drawn_icon(name: str, css: str) -> SafeString:
 
 
 @register.simple_tag
-def bar(ratio: float | None) -> SafeString:
-    """Return a bar filled to the ratio; pale where there is nothing to divide by."""
-    level, filled = ("none", 0.0) if ratio is None else (bar_level(ratio), min(max(ratio, 0.0), 1.0) * 100)
+def bar(ratio: float | None, may_alarm: bool = True) -> SafeString:
+    """Return a bar filled to the ratio; pale where there is nothing to divide by.
+
+    A bar that may not alarm keeps its calm colour: a cache that evicts is full by design.
+    """
+    level = "none" if ratio is None else bar_level(ratio) if may_alarm else "ok"
+    filled = min(max(ratio or 0.0, 0.0), 1.0) * 100
     return mark_safe(  # noqa: S308 (made of numbers alone)
         f'<svg class="bar bar-{level}" aria-hidden="true"><rect width="100%" height="100%"/>'
         f'<rect class="bar-fill" width="{filled:.1f}%" height="100%"/></svg>'

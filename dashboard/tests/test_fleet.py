@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import Role
 from accounts.tests.cast import client_of
 from collectors import samples
-from collectors.models import NodeStatus
+from collectors.models import NodeFact, NodeStatus
 from collectors.tests.cast import cache_with_nodes, reading
 from fleet.models import Cache, Node
 
@@ -220,3 +220,15 @@ def test_it_leaves_paused_caches_out_of_the_findings() -> None:
 
     assert "Nothing needs attention" in html
     assert "state-paused" in html
+
+
+def test_it_draws_a_full_cache_that_evicts_calmly() -> None:
+    cache = cache_with_nodes()
+    sampled(cache, used_memory=100, maxmemory=100)
+    assert "bar-critical" in page()
+
+    NodeFact.objects.create(node=cache.nodes.get(), name="maxmemory_policy", value="allkeys-lru", since=timezone.now())
+
+    html = page()
+    assert "bar-critical" not in html
+    assert "Nothing needs attention" in html

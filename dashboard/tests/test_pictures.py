@@ -38,6 +38,7 @@ def test_it_stripes_a_bar_without_a_limit_and_clamps_one_above_it() -> None:
     assert "bar-critical" in bar(0.96)
     assert "bar-warning" in bar(0.8)
     assert "bar-ok" in bar(0.79)
+    assert "bar-ok" in bar(1.0, may_alarm=False)
 
 
 def test_it_escapes_icon_names() -> None:

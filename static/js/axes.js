@@ -48,8 +48,8 @@ export function roundAxis(axis, unit, fromZero) {
   const span = high - low || Math.abs(high) * 0.1 || (unit.startsWith("bytes") ? 1024 : unit === "share" ? 0.01 : 1);
   const step = valueStep(span * 1.06, unit);
   axis.min = fromZero ? 0 : Math.max(0, Math.floor(low / step) * step);
-  // A share of something has its natural end at the whole.
-  const ceiling = unit === "share" && high <= 1 ? 1 : Infinity;
+  // A share ends at the whole; maxmemory is overstepped by a hair now and then.
+  const ceiling = unit === "share" && high <= 1.01 ? 1 : Infinity;
   axis.max = Math.min(Math.ceil((low + span * 1.06) / step) * step, ceiling);
   axis.step = step;
 }
