@@ -194,6 +194,78 @@ class SeriesList(Schema):
     series: list[SeriesAnswer]
 
 
+class CommandAnswer(Schema):
+    """What a command did in the range; null is not known. Percentiles are of the range."""
+
+    name: str
+    calls_per_second: float | None = Field(description="Over all nodes that count.")
+    time_share: float | None = Field(description="Share of the nodes' time, 0 to 1; the mean over nodes.")
+    command_time_share: float | None = Field(description="Share of the time of all commands.")
+    usec_per_call: float | None = Field(description="The mean, in microseconds.")
+    rejected_per_second: float | None = Field(description="Refused before they ran: wrong arguments, no right, OOM.")
+    failed_per_second: float | None = Field(description="Answered with an error when they ran.")
+    p50_usec: float | None
+    p99_usec: float | None
+    p999_usec: float | None
+    latency: str = Field(description="histogram, or mean where the server gives no histogram.")
+
+
+class RangeAnswer(Schema):
+    """A range in epoch seconds, and how much of it was measured: 0 is nothing."""
+
+    cache: str
+    start: int
+    end: int
+    measured_seconds: float
+
+
+class CommandList(RangeAnswer):
+    role: str
+    nodes: int = Field(description="How many nodes were measured.")
+    commands: list[CommandAnswer]
+
+
+class CommandOfNode(CommandAnswer):
+    node_id: int
+
+
+class CommandNodes(Schema):
+    cache: str
+    start: int
+    end: int
+    command: str
+    nodes: list[CommandOfNode]
+
+
+class ErrorAnswer(Schema):
+    name: str
+    per_second: float
+    count: int
+
+
+class ErrorList(RangeAnswer):
+    errors: list[ErrorAnswer]
+
+
+class NameLineAnswer(Schema):
+    name: str
+    values: list[float | None]
+
+
+class TallySeriesAnswer(Schema):
+    """Points lie `step` seconds apart from `start` (epoch seconds); null is a gap."""
+
+    cache: str
+    measure: str
+    unit: str
+    tier: str
+    start: int
+    step: int
+    count: int
+    nodes: list[int]
+    lines: list[NameLineAnswer]
+
+
 class MetricAnswer(Schema):
     name: str
     unit: str

@@ -14,6 +14,11 @@ READS = [
     ("get", "/caches/game"),
     ("get", "/caches/game/nodes"),
     ("get", "/caches/game/series?metric=used_memory"),
+    ("get", "/caches/game/commands"),
+    ("get", "/caches/game/commands/nodes?command=get"),
+    ("get", "/caches/game/commands/series"),
+    ("get", "/caches/game/errors"),
+    ("get", "/caches/game/errors/series"),
     ("get", "/metrics"),
     ("get", "/tokens"),
 ]
