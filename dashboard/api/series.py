@@ -1,6 +1,5 @@
 """Metrics of a cache over time, in columns."""
 
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
@@ -59,7 +58,7 @@ def read_series(request: HttpRequest, name: str, query: Query[SeriesQuery]) -> H
     start, end = query.span()
     check_ceiling(cache, query, len(names), start, end)
     found = series.read(cache, names, start, end, query.step, query.by, query.limit)
-    return compressed_json(request, {"cache": cache.name, "series": [asdict(one) for one in found]})
+    return compressed_json(request, {"cache": cache.name, "series": found})
 
 
 def check_ceiling(cache: Cache, query: SeriesQuery, metrics: int, start: datetime, end: datetime) -> None:
