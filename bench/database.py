@@ -36,12 +36,15 @@ class Database:
 
 
 @contextmanager
-def own_database() -> Iterator[Database]:
-    """Start Postgres in a throw-away folder, point Django and child processes at it, migrate."""
+def own_database(**options: str) -> Iterator[Database]:
+    """Start Postgres in a throw-away folder, point Django and child processes at it, migrate.
+
+    `options` are further settings of Postgres.
+    """
     # Sockets need a short path, and the database's account must pass through to its own.
     directory = Path(tempfile.mkdtemp(prefix="sw-bench-", dir="/tmp"))
     directory.chmod(0o711)
-    server, child = postgres.start_postgres(directory / "postgres", directory / "pg")
+    server, child = postgres.start_postgres(directory / "postgres", directory / "pg", **options)
     before = os.environ.get("DATABASE_URL")
     try:
         _point_at(server.url)
