@@ -182,12 +182,25 @@ def _cache_series(metric: Shown, index: int, rows: Sequence[Row], grid: Grid) ->
             for column, line in enumerate(values):
                 if row[at + column] is not None:
                     line[point] = row[at + column]
+    _leave_out_partial(values[0], counts)
     lines = [
         Line(label, line)
         for label, line in zip(labels, values, strict=True)
         if label != "sum" or metric.over_nodes != "max"
     ]
     return Series(metric.name, metric.unit, grid.tier, grid.start, grid.step, grid.count, lines, counts)
+
+
+def _leave_out_partial(totals: list[float | None], counts: Sequence[int | None]) -> None:
+    """Blank the total where a node missed one poll: a sum over fewer nodes would look like a fall.
+
+    A node that stays away is no such case: the total goes on without it, and `nodes` tells so.
+    """
+    measured = [point for point, count in enumerate(counts) if count]
+    for index, point in enumerate(measured):
+        around = measured[max(index - 1, 0) : index] + measured[index + 1 : index + 2]
+        if around and all((counts[point] or 0) < (counts[other] or 0) for other in around):
+            totals[point] = None
 
 
 def _node_series(

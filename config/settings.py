@@ -34,6 +34,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # Django pads compressed pages by a random length, so that their size betrays no token.
+    "django.middleware.gzip.GZipMiddleware",
     "csp.middleware.CSPMiddleware",
     "config.middleware.NulMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -1,9 +1,9 @@
-"""Static files under hashed names, so that browsers keep them for ever."""
+"""Static files under hashed names, so that browsers keep them for ever, and compressed beforehand."""
 
-from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
+from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
-class HashedStorage(ManifestStaticFilesStorage):
+class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
     """Names carry a hash of the content; imports between ES modules are rewritten to them."""
 
     support_js_module_import_aggregation = True

@@ -63,6 +63,31 @@ def test_it_gives_sum_max_min_and_mean_over_nodes() -> None:
     assert found.nodes == [4]
 
 
+def test_it_draws_no_fall_of_the_total_where_a_node_missed_one_poll() -> None:
+    cache = cache_with_nodes(shards=2)
+    first, second = Node.objects.order_by("port")
+    for seconds in (0, 15, 30):
+        samples.write([reading(first, seconds, used_memory=1_000)])
+    for seconds in (0, 30):
+        samples.write([reading(second, seconds, used_memory=2_000)])
+
+    (found,) = series.read(cache, ["used_memory"], noon(), noon(45))
+
+    assert (found.lines[0].mean, found.nodes) == ([3_000, None, 3_000], [2, 1, 2])
+
+
+def test_it_goes_on_with_the_total_of_those_that_are_left() -> None:
+    cache = cache_with_nodes(shards=2)
+    first, second = Node.objects.order_by("port")
+    for seconds in (0, 15, 30):
+        samples.write([reading(first, seconds, used_memory=1_000)])
+    samples.write([reading(second, 0, used_memory=2_000)])
+
+    (found,) = series.read(cache, ["used_memory"], noon(), noon(45))
+
+    assert found.lines[0].mean == [3_000, 1_000, 1_000]
+
+
 def test_it_has_no_sum_of_ratios() -> None:
     cache = cache_with_nodes(shards=2)
     fill(cache, 2)
