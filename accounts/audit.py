@@ -19,6 +19,8 @@ ACTIONS = {
     "cache.add": _("added the cache"),
     "cache.change": _("changed the cache"),
     "cache.delete": _("deleted the cache"),
+    "event.add": _("added the note on"),
+    "event.change": _("changed the note on"),
     "secrets.rotate": _("encrypted all secrets with the newest key"),
 }
 

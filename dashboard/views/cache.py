@@ -16,6 +16,7 @@ from collectors import latest
 from collectors.models import CommandSupport
 from dashboard import charts, findings
 from dashboard.charts import CHARTS
+from dashboard.note_form import NoteForm
 from dashboard.overview import Row
 from dashboard.refresh import fingerprint, is_refresh, unchanged
 from dashboard.watched import Watched, WatchedNode, nodes_of
@@ -39,7 +40,7 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
     if is_refresh(request):
         return render(request, "dashboard/_cache.html", context)
     context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS], "usual_span": usual_span(watched)}
-    context["chart_words"] = charts.words()
+    context |= {"chart_words": charts.words(), "note_form": NoteForm()}
     return render(request, "dashboard/cache.html", context)
 
 

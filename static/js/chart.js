@@ -1,5 +1,6 @@
 // One chart: canvas, legend, states. It is given series and draws them; it asks nobody for anything.
 import { roundAxis, timeLabel, timeTicks, valueTicks } from "./axes.js";
+import { markers } from "./events.js";
 import { nodeLines, wholeCacheLines } from "./lines.js";
 import { pointer } from "./pointer.js";
 import { WRITERS } from "./units.js";
@@ -112,7 +113,7 @@ export class PanelChart {
     return {
       type: "line",
       data: { datasets: [] },
-      plugins: [pointer],
+      plugins: [pointer, markers],
       options: {
         animation: false,
         font: {},
