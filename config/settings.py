@@ -177,6 +177,10 @@ TOPOLOGY_INTERVAL_SECONDS = env.whole("SHARDWATCH_TOPOLOGY_INTERVAL_SECONDS", 60
 # What each command did since the time before. LATENCY HISTOGRAM takes a server about a millisecond.
 COMMANDS_INTERVAL_SECONDS = env.whole("SHARDWATCH_COMMANDS_INTERVAL_SECONDS", 60, minimum=5)
 LATENCY_INTERVAL_SECONDS = env.whole("SHARDWATCH_LATENCY_INTERVAL_SECONDS", 60, minimum=5)
+SLOWLOG_INTERVAL_SECONDS = env.whole("SHARDWATCH_SLOWLOG_INTERVAL_SECONDS", 60, minimum=5)
+# A server is blocked while it writes its client list: it is read rarely, and above the limit when asked for only.
+CLIENTS_INTERVAL_SECONDS = env.whole("SHARDWATCH_CLIENTS_INTERVAL_SECONDS", 300, minimum=10)
+CLIENTS_LIMIT = env.whole("SHARDWATCH_CLIENTS_LIMIT", 5_000)
 DETAIL_INTERVAL_SECONDS = env.whole("SHARDWATCH_DETAIL_INTERVAL_SECONDS", 300, minimum=5)
 # A refusal is asked again after this time: ACLs change.
 COMMAND_RECHECK_SECONDS = env.whole("SHARDWATCH_COMMAND_RECHECK_SECONDS", 3_600, minimum=10)
@@ -187,6 +191,8 @@ RETENTION_5M_DAYS = env.whole("SHARDWATCH_RETENTION_5M_DAYS", 90, minimum=1)
 RETENTION_1H_DAYS = env.whole("SHARDWATCH_RETENTION_1H_DAYS", 730, minimum=1)
 RETENTION_DETAIL_DAYS = env.whole("SHARDWATCH_RETENTION_DETAIL_DAYS", 90, minimum=1)
 RETENTION_EVENTS_DAYS = env.whole("SHARDWATCH_RETENTION_EVENTS_DAYS", 730, minimum=1)
+RETENTION_SLOWLOG_DAYS = env.whole("SHARDWATCH_RETENTION_SLOWLOG_DAYS", 30, minimum=1)
+RETENTION_CLIENTS_DAYS = env.whole("SHARDWATCH_RETENTION_CLIENTS_DAYS", 14, minimum=1)
 # Counts by command and by error, in four widths of time.
 RETENTION_TALLY_1M_DAYS = env.whole("SHARDWATCH_RETENTION_TALLY_1M_DAYS", 2, minimum=1)
 RETENTION_TALLY_10M_DAYS = env.whole("SHARDWATCH_RETENTION_TALLY_10M_DAYS", 30, minimum=1)
@@ -198,6 +204,9 @@ RETENTION_INTERVAL_SECONDS = env.whole("SHARDWATCH_RETENTION_INTERVAL_SECONDS", 
 # /readyz turns red when beat or the poll loop showed no life for this long.
 READY_BEAT_SECONDS = env.whole("SHARDWATCH_READY_BEAT_SECONDS", 60, minimum=5)
 READY_POLL_SECONDS = env.whole("SHARDWATCH_READY_POLL_SECONDS", 90, minimum=5)
+
+# Whether /metrics/fleet offers the watched nodes under redis_exporter's names.
+FLEET_METRICS = env.flag("SHARDWATCH_FLEET_METRICS", True)
 
 LOGGING = {
     "version": 1,

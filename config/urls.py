@@ -1,7 +1,7 @@
 from django.urls import include, path
 
 from config.api import api, with_tokens
-from dashboard.views import cache_edit, probes
+from dashboard.views import cache_edit, exposition, probes
 
 handler400 = "config.errors.bad_request"
 handler403 = "config.errors.forbidden"
@@ -11,6 +11,8 @@ handler500 = "config.errors.server_error"
 urlpatterns = [
     path("healthz", probes.healthz, name="healthz"),
     path("readyz", probes.readyz, name="readyz"),
+    path("metrics", exposition.metrics, name="metrics"),
+    path("metrics/fleet", exposition.fleet_metrics, name="fleet-metrics"),
     path("api/v1/", with_tokens(api.urls)),
     path("", include("accounts.urls")),
     path("caches/new/", cache_edit.new, name="cache-new"),

@@ -31,6 +31,7 @@ class Part:
 PARTS = {
     "chromium": Part("chromium", ("chromium", "chromium-browser", "google-chrome"), variable="SHARDWATCH_CHROMIUM"),
     "fonts-noto-cjk": Part("fonts-noto-cjk", font="Noto Sans CJK JP"),
+    "promtool": Part("prometheus", ("promtool",)),
     "redis-server": Part("redis-server", ("redis-server",)),
 }
 WITHOUT = "SHARDWATCH_TEST_WITHOUT"

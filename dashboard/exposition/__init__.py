@@ -1,0 +1,1 @@
+"""What Shardwatch tells Prometheus: of itself, and of the watched nodes under redis_exporter's names."""
