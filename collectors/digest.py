@@ -11,7 +11,7 @@ from collectors.metrics.hot import HOT_INDEX
 from collectors.models import Step
 from collectors.rates import RATE_GAP_SECONDS
 from collectors.rounds import Answer
-from collectors.source import Command, Readings, Reply, Value, empty_row
+from collectors.source import Command, Readings, Reply, SlowCall, Value, empty_row
 from collectors.sources.info import INFO
 from collectors.tallies import NodeTallies, Tally
 from collectors.targets import Target
@@ -39,6 +39,7 @@ class Digest:
     # Counts by kind and name, and over how many seconds each kind was counted.
     tallies: dict[str, dict[str, Tally]] = field(default_factory=dict)
     counted_seconds: dict[str, int] = field(default_factory=dict)
+    slow_calls: list[SlowCall] = field(default_factory=list)
 
     def node_tallies(self, tick: int) -> list[NodeTallies]:
         at, is_primary = datetime.fromtimestamp(tick, UTC), self.row[IS_PRIMARY] is not False
@@ -52,6 +53,8 @@ def digest(answer: Answer, tick: int, offset_seconds: float) -> Digest:
     """Return the readings in an answer; `offset_seconds` is how long after its tick the round began."""
     target, made = answer.request.target, Digest(answer.request.target)
     made.failure = answer.failure or _failure(target, answer.request.commands, answer.replies)
+    if made.failure and made.failure.cause is Cause.TOO_LONG:
+        target.postpone(answer.request.sources, tick)
     if made.failure is None:
         replies = dict(zip(answer.request.commands, answer.replies, strict=True))
         _take_in(made, answer, replies, tick)
@@ -88,6 +91,7 @@ def _take_in(made: Digest, answer: Answer, replies: dict[Command, Reply], tick: 
         made.detail.update(readings.detail)
         made.facts.update(readings.facts)
         made.layout = made.layout or readings.layout
+        made.slow_calls += readings.slow_calls
         if readings.tallies:
             _count(made, readings.tallies, seconds, source.every())
         if source.name == "info":

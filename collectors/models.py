@@ -10,8 +10,13 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from collectors.client_reading import ClientReading as ClientReading
+from collectors.client_reading import ClientRows as ClientRows
+from collectors.client_reading import ClientTurn as ClientTurn
 from collectors.event import Event as Event
 from collectors.event import KnownState as KnownState
+from collectors.slow_entry import SlowEntry as SlowEntry
+from collectors.slow_entry import SlowMark as SlowMark
 from fleet.models import Cache, Node
 
 

@@ -8,14 +8,15 @@ delays another. A node that failed the last time is not waited for.
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from collectors import backlog, capabilities, leases, statuses, tallies, topology
+from collectors import backlog, capabilities, leases, slowlog, statuses, tallies, topology
 from collectors.backlog import AWAY
 from collectors.digest import OFFSET, STATE_OK, Digest, digest, settle
 from collectors.event_watch import Sighting
@@ -23,6 +24,7 @@ from collectors.leases import Claim, Outcome
 from collectors.metrics.hot import HOT_INDEX
 from collectors.rounds import Answer, Request, Round
 from collectors.samples import NodeReading
+from collectors.slowlog import NodeSlowCalls
 from collectors.source import Source
 from collectors.targets import CacheRow, NodeRow, Pool, Target, read_caches, read_nodes
 from collectors.topology import KnownNode, Layout
@@ -35,6 +37,7 @@ IS_PRIMARY = HOT_INDEX["is_primary"]
 LOST_SECONDS = 3_600
 
 Place = tuple[str, int]
+T = TypeVar("T")
 
 
 def current_tick(now: float | None = None) -> int:
@@ -189,18 +192,10 @@ class Poll:
             connection.close()
         if readings or silent:
             backlog.write(readings, silent, self.tick)
-        self._write_tallies(digests)
-
-    def _write_tallies(self, digests: Sequence[Digest]) -> None:
-        """Write counts by name after the samples, and never at their cost."""
-        counted = [one for made in digests if made.failure is None for one in made.node_tallies(self.tick)]
-        try:
-            tallies.write(counted)
-        except AWAY as error:
-            connection.close()
-            logger.warning("The database is away; %d counts are lost: %s", len(counted), type(error).__name__)
-        except DatabaseError:
-            logger.exception("The counts of %d nodes cannot be written.", len(counted))
+        told = [made for made in digests if made.failure is None]
+        _write_beside("counts", tallies.write, [one for made in told for one in made.node_tallies(self.tick)])
+        slow = [NodeSlowCalls(made.target.node_id, made.slow_calls) for made in told if made.slow_calls]
+        _write_beside("slow logs", slowlog.write, slow)
 
     def _write_states(self, digests: Sequence[Digest]) -> None:
         now = timezone.now()
@@ -232,6 +227,7 @@ class Poll:
         for watched in finished:
             watched.is_concluded = True
             self._sync_topology(watched)
+            self.pool.events.notice(watched.cache, self.tick, watched.sightings, watched.has_changed)
         leases.release([self._outcome(watched) for watched in finished], self.tick, self.worker)
 
     def _sync_topology(self, watched: Watched) -> None:
@@ -245,7 +241,6 @@ class Poll:
             if watched.has_changed:
                 backlog.write([], [cache_id], self.tick)
         elif not watched.has_answered:
-            self.pool.events.notice(watched.cache, self.tick, watched.sightings, watched.has_changed)
             # Nobody that we know answers: perhaps all moved, and the seeds lead to where they are now.
             topology.ensure_seeds(cache_id, watched.cache.seeds)
         is_forming = layout is not None and layout.is_forming
@@ -269,6 +264,17 @@ def _request(target: Target, sources: Sequence[Source], watched: Watched) -> Req
     commands = tuple(dict.fromkeys(command for source in sources for command in source.commands()))
     watched.commands += len(commands)
     return Request(target, tuple(sources), commands)
+
+
+def _write_beside(what: str, write: Callable[[list[T]], None], rows: list[T]) -> None:
+    """Write what comes beside the samples, and never at their cost."""
+    try:
+        write(rows)
+    except AWAY as error:
+        connection.close()
+        logger.warning("The database is away; %d %s are lost: %s", len(rows), what, type(error).__name__)
+    except DatabaseError:
+        logger.exception("The %s of %d nodes cannot be written.", what, len(rows))
 
 
 def _write_role(made: Digest) -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from django.conf import settings
 from django.db import connection, transaction
 
-from collectors import events, partitions
+from collectors import events, partitions, slowlog
 from collectors.metrics.lookup import shown
 from collectors.metrics.slots import ROLLED
 from collectors.rates import RATE_GAP_SECONDS
@@ -152,6 +152,7 @@ def keep_partitions(now: datetime | None = None) -> list[str]:
             partitions.ensure_partition(table, moment + timedelta(days=days))
     _forget_gone()
     events.forget_old(moment)
+    slowlog.forget_old(moment)
     return partitions.drop_expired(moment)
 
 

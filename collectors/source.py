@@ -27,6 +27,7 @@ class Standing:
 
     engine: str = Engine.UNKNOWN
     version: tuple[int, ...] = ()
+    valkey_version: tuple[int, ...] = ()
     in_cluster: bool | None = None
     reports_limits: bool | None = None
 
@@ -41,13 +42,27 @@ class ReplicaSeen:
     lag_seconds: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class SlowCall:
+    """An entry of a server's log: usec or bytes of one command, which is kept without its arguments."""
+
+    log: str
+    entry_id: int
+    started_at: int
+    amount: int
+    command: str
+    arguments: int
+    key_prefix: str
+
+
 @dataclass(slots=True)
 class Readings:
     """What one source made of its replies.
 
     `hot` follows HOT_NAMES, None where this source has nothing to say. `facts` holds only texts that are
     new or changed since the last poll. A `layout` is the whole cache's, as the node sees it. `tallies` are
-    counts by kind and name since this source's reply before; the first reply gives none.
+    counts by kind and name since this source's reply before; the first reply gives none. `slow_calls` are
+    those that its reply before did not hold.
     """
 
     hot: list[Value] | None = None
@@ -56,6 +71,7 @@ class Readings:
     replicas: Sequence[ReplicaSeen] = ()
     layout: Layout | None = None
     tallies: dict[str, dict[str, Tally]] = field(default_factory=dict)
+    slow_calls: Sequence[SlowCall] = ()
 
 
 def empty_row() -> list[Value]:
@@ -72,6 +88,8 @@ class Source:
     since: tuple[int, ...] = ()
     # True where one answering node speaks for the whole cache.
     once_a_cache: bool = False
+    # Asked only where all of these are refused.
+    instead_of: tuple[Command, ...] = ()
 
     def every(self) -> int:
         """Return the seconds between two runs; 0 is every poll."""

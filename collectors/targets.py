@@ -157,6 +157,7 @@ class Target:
             and (source.every() == 0 or self.due.get(source.name, tick) <= tick)
             and source.wanted(self.standing)
             and self.may_run(source.commands())
+            and all(self.support.is_refused(command) for command in source.instead_of)
         ]
 
     def named_sources(self, name: str) -> list[Source]:
@@ -184,6 +185,12 @@ class Target:
         before, self.ran_at[source.name] = self.ran_at.get(source.name), tick
         return None if before is None else tick - before
 
+    def postpone(self, sources: Iterable[Source], tick: int) -> None:
+        """Leave out what is not asked at every poll for a long time: their replies were too long to read."""
+        for source in sources:
+            if source.every():
+                self.due[source.name] = tick + settings.COMMAND_RECHECK_SECONDS
+
     def forget(self) -> None:
         """Compare no reply with an earlier one: the server restarted."""
         for source in self.sources:
@@ -194,10 +201,10 @@ class Target:
         self.texts.update(facts)
         texts = self.texts
         valkey = "valkey_version" in texts or texts.get("server_name") == "valkey"
-        numbers = texts.get("redis_version", "").split(".")
         mode = texts.get("redis_mode") or texts.get("server_mode")
         self.standing.engine = Engine.VALKEY if valkey else Engine.REDIS
-        self.standing.version = tuple(int(number) for number in numbers if number.isdigit() and len(number) < 10)
+        self.standing.version = version_of(texts.get("redis_version", ""))
+        self.standing.valkey_version = version_of(texts.get("valkey_version", ""))
         self.standing.in_cluster = texts.get("cluster_enabled") == "1" or mode == "cluster"
 
     def seen(self) -> Standalone | None:
@@ -255,6 +262,10 @@ class Target:
         self.link = self.opening = None
 
 
+def version_of(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in text.split(".") if number.isdigit() and len(number) < 10)
+
+
 class Pool:
     """All targets of one process by node id."""
 
@@ -262,12 +273,12 @@ class Pool:
         self._targets: dict[int, Target] = {}
         # Caches whose layout may have changed since it was last read.
         self._unsettled: set[int] = set()
+        self.events = EventWatch()
         self._ways: dict[int, tuple[tuple[object, ...], Way]] = {}
 
     def targets(self, cache: CacheRow, nodes: Sequence[NodeRow]) -> list[Target]:
         """Return the targets of a cache's nodes; those whose address or credentials changed begin anew."""
         way = self._way(cache)
-        self.events = EventWatch()
         fresh = [node for node in nodes if not self._is_current(node, way)]
         if fresh:
             self._begin(cache, fresh, way)

@@ -7,6 +7,7 @@ from collectors.sources.config import ConfigLimits
 from collectors.sources.errorstats import Errorstats
 from collectors.sources.info import Info, InfoDetail
 from collectors.sources.latency import LatencyHistogram
+from collectors.sources.slowlog import CommandLog, CommandLogSlow, SlowLog
 
 
 def make_sources(host: str, tls: bool) -> tuple[Source, ...]:
@@ -17,6 +18,9 @@ def make_sources(host: str, tls: bool) -> tuple[Source, ...]:
         Commandstats(),
         Errorstats(),
         LatencyHistogram(),
+        SlowLog(),
+        CommandLog(),
+        CommandLogSlow(),
         ClusterInfo(),
         ClusterDetail(),
         ConfigLimits(),
