@@ -13,7 +13,8 @@ from fleet.models import Cache, Node, Shard
 
 # Their figures stay fresh for four of these intervals.
 SLOW_INTERVAL_SECONDS = 60
-SHARDS_OF_MANY = (2, 2, 1)
+# Most caches are well; each twentieth has a shard without a replica, which is a finding.
+SHARDS_OF_MANY, SHARDS_OF_FEW, FEW = (2, 3), (2, 2, 1), 20
 SHARDS_OF_ONE = (2, 2, 2, 2, 2, 2)
 
 
@@ -46,7 +47,7 @@ class Seeded:
 def seed(caches: int, minutes: int, hours: int) -> Seeded:
     """Fill the database with samples up to now, through the module that polls write with."""
     newest = int(time.time()) // SLOW_INTERVAL_SECONDS * SLOW_INTERVAL_SECONDS
-    nodes = [node for number in range(caches) for node in _cache(f"cache-{number:03}", SHARDS_OF_MANY, 60)]
+    nodes = [node for number in range(caches) for node in _ordinary_cache(number)]
     charted = _cache("charted", SHARDS_OF_ONE, INTERVAL_SECONDS)
     simulated = [SimulatedNode(number, node.role == Node.Role.PRIMARY) for number, node in enumerate(nodes + charted)]
     retention.keep_partitions()
@@ -57,6 +58,11 @@ def seed(caches: int, minutes: int, hours: int) -> Seeded:
         fleet.poll(tick)
     retention.roll_up()
     return fleet
+
+
+def _ordinary_cache(number: int) -> list[Node]:
+    shape = SHARDS_OF_MANY if number % FEW else SHARDS_OF_FEW
+    return _cache(f"cache-{number:03}", shape, SLOW_INTERVAL_SECONDS)
 
 
 def _cache(name: str, shards: Sequence[int], interval: int) -> list[Node]:
