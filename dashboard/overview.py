@@ -17,7 +17,7 @@ from collectors import latest
 from collectors.latest import CacheLatest
 from dashboard import findings
 from dashboard.findings import Finding, State
-from dashboard.watched import Watched, nodes_of
+from dashboard.watched import Watched, nodes_of, recent_events
 from fleet.models import Cache
 
 HEALTH_WORDS = {
@@ -125,9 +125,10 @@ def read(now: datetime) -> list[Row]:
     caches, summaries = list(Cache.objects.all()), latest.caches()
     uneasy = findings.caches_with_uneasy_nodes()
     nodes = nodes_of([cache.pk for cache in caches if must_look(cache, summaries.get(cache.pk), uneasy)])
+    recent = recent_events([cache.pk for cache in caches], now)
     rows = []
     for cache in caches:
-        watched = Watched(cache, now, summaries.get(cache.pk), nodes.get(cache.pk, ()))
+        watched = Watched(cache, now, summaries.get(cache.pk), nodes.get(cache.pk, ()), recent.get(cache.pk, ()))
         rows.append(Row(cache, watched.latest, findings.of(watched), watched.shards))
     return rows
 

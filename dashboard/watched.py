@@ -8,16 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from collectors import latest
 from collectors.latest import CacheLatest, NodeLatest
+from collectors.event import Event, Kind
 from collectors.models import NodeFact, NodeStatus
 from fleet.models import Cache, Node, Shard, Topology
 
 # A poll that is this many intervals overdue makes the figures old.
 STALE_INTERVALS = 4
 FACTS = ("maxmemory_policy", "redis_version", "valkey_version")
+# Findings tell of events for so long.
+RECENT_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class WatchedNode:
     def name(self) -> str:
         """Return what a sentence calls the node: its shard where there are several, and its address."""
         if self.in_many_shards and self.node.shard:
-            role = self.node.get_role_display()
+            role = self.role_word
             return _("shard %(number)s %(role)s") % {"number": self.node.shard.number, "role": role}
         return self.node.address
 
@@ -48,6 +52,15 @@ class WatchedNode:
         return self.node.role == Node.Role.PRIMARY
 
     @property
+    @property
+    def is_former_primary(self) -> bool:
+        """Whether the node was its shard's primary until it failed and another one took over."""
+        return self.node.role == Node.Role.UNKNOWN and self.is_failing and self.node.shard_id is not None
+
+    @property
+    def role_word(self) -> str:
+        return _("former primary") if self.is_former_primary else self.node.get_role_display()
+
     def is_failing(self) -> bool:
         return self.status is not None
 
@@ -88,6 +101,8 @@ class Watched:
     latest: CacheLatest | None = None
     nodes: Sequence[WatchedNode] = ()
 
+    # Failovers and outages of the last minutes, newest first.
+    recent: Sequence[Event] = ()
     @property
     def is_stale(self) -> bool:
         """Whether samples stopped coming; a new cache has one round of grace."""
@@ -102,13 +117,24 @@ class Watched:
     @property
     def shards(self) -> int | None:
         """Return how many shards there are; None where the nodes were not read."""
-        return len({node.node.shard_id for node in self.nodes}) or None
+        return len({node.node.shard_id for node in self.nodes if node.node.shard_id}) or None
 
     def primaries(self) -> list[WatchedNode]:
         return [node for node in self.nodes if node.is_primary]
 
 
 def nodes_of(cache_ids: Sequence[int]) -> dict[int, list[WatchedNode]]:
+def recent_events(cache_ids: Sequence[int], now: datetime) -> dict[int, list[Event]]:
+    """Return the failovers of the last minutes, and the outages that ended in them, by cache."""
+    edge = now - timedelta(seconds=RECENT_SECONDS)
+    failovers = Q(kind=Kind.FAILOVER, at__gt=edge) | Q(kind=Kind.FAILOVER, until__gt=edge)
+    outages = Q(kind=Kind.UNREACHABLE, until__gt=edge)
+    found: dict[int, list[Event]] = defaultdict(list)
+    for event in Event.objects.filter(failovers | outages, cache_id__in=cache_ids):
+        found[event.cache_id or 0].append(event)
+    return found
+
+
     """Return the present nodes of these caches, in five queries whatever their number."""
     if not cache_ids:
         return {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from collectors.latest import CacheLatest, cache_ids_with_uneasy_nodes
-from dashboard.findings import load, memory, reach
+from dashboard.findings import happened, load, memory, reach
 from dashboard.findings.finding import UNEVEN_FLOOR, Finding, State
 from dashboard.watched import Watched
 
@@ -23,6 +23,8 @@ FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
     memory.memory_full,
     load.connections_full,
     load.cpu_busy,
+    happened.failed_over,
+    happened.stale_possible,
     reach.replica_link_down,
     memory.memory_uneven,
     load.cpu_uneven,

@@ -37,6 +37,8 @@ class Finding:
     figure: str
     chart: str
     cache_name: str = ""
+    # Where it is told better than on the cache's page.
+    url: str = ""
 
     @property
     def rank(self) -> int:

@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 from dashboard.findings.finding import Finding, State, ranked, subject
 from dashboard.templatetags.units import count, duration, grouped
 from dashboard.watched import Watched, WatchedNode
+from fleet.models import Node
 
 RESTARTED_SECONDS = 600
 LAG_SECONDS = 10
@@ -23,7 +24,7 @@ def unreachable(watched: Watched) -> Finding | None:
     failing = [node for node in watched.nodes if node.is_failing and node.status]
     if not failing or watched.cache.is_paused:
         return None
-    first = min(failing, key=lambda node: (not node.is_primary, node.status.failing_since))  # type: ignore[union-attr]
+    first = min(failing, key=lambda node: (not node.is_primary, not node.is_former_primary, node.status.failing_since))  # type: ignore[union-attr]
     parts: dict[str, object] = {"name": watched.cache.name, "reason": failure_reason(first)}
     parts["since"] = failing_for(watched, first)
     if len(failing) == len(watched.nodes):
@@ -32,6 +33,9 @@ def unreachable(watched: Watched) -> Finding | None:
     name = f"{first.name} ({first.node.address})" if first.name != first.node.address else first.name
     parts |= {"node": name, "failing": len(failing), "nodes": len(watched.nodes)}
     sentence = _("%(name)s %(node)s has not answered for %(since)s: %(reason)s") % parts
+    if first.is_former_primary and (successor := successor_of(first, watched)):
+        parts["successor"] = successor.node.address
+        sentence = _("%(name)s %(node)s has not answered for %(since)s; replica %(successor)s took over") % parts
     short = ngettext(
         "%(failing)s of %(nodes)s nodes is silent", "%(failing)s of %(nodes)s nodes are silent", len(failing)
     )
@@ -43,6 +47,12 @@ def leaves_a_gap(node: WatchedNode, watched: Watched) -> bool:
     """Whether no other primary of the shard answers: after a failover the old primary is missed no more."""
     others = (other for other in watched.primaries() if other.node.shard_id == node.node.shard_id)
     return node.is_primary and all(other.is_failing for other in others)
+
+
+def successor_of(node: WatchedNode, watched: Watched) -> WatchedNode | None:
+    """Return the primary that answers in a node's shard."""
+    found = (one for one in watched.primaries() if one.node.shard_id == node.node.shard_id and not one.is_failing)
+    return next(found, None)
 
 
 def failure_reason(node: WatchedNode) -> str:
@@ -121,7 +131,7 @@ def replica_lag(watched: Watched) -> Finding | None:
 def shard_without_replica(watched: Watched) -> Finding | None:
     """A shard without a replica. Does not apply where no shard has one: that is a choice."""
     shards = {node.node.shard_id: node for node in watched.primaries() if node.node.shard_id}
-    covered = {node.node.shard_id for node in watched.nodes if not node.is_primary}
+    covered = {node.node.shard_id for node in watched.nodes if node.node.role == Node.Role.REPLICA}
     bare = [node for shard_id, node in shards.items() if shard_id not in covered]
     if not bare or not covered:
         return None

@@ -18,7 +18,7 @@ from dashboard.tests.test_fleet import HOSTILE, REFRESH, sampled
 from fleet.models import Cache, Shard
 
 pytestmark = pytest.mark.django_db
-QUERIES = 11
+QUERIES = 12
 
 
 def page(name: str = "game", role: str = Role.VIEWER, **headers: str) -> str:

@@ -19,7 +19,7 @@ from dashboard.charts import CHARTS
 from dashboard.note_form import NoteForm
 from dashboard.overview import Row
 from dashboard.refresh import fingerprint, is_refresh, unchanged
-from dashboard.watched import Watched, WatchedNode, nodes_of
+from dashboard.watched import Watched, WatchedNode, nodes_of, recent_events
 from fleet.models import Cache
 
 MANY_NODES = 12
@@ -46,7 +46,9 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
 
 def watch(cache: Cache) -> Watched:
     summary = latest.caches([cache.pk]).get(cache.pk)
-    return Watched(cache, timezone.now(), summary, nodes_of([cache.pk]).get(cache.pk, []))
+    now = timezone.now()
+    recent = recent_events([cache.pk], now).get(cache.pk, ())
+    return Watched(cache, now, summary, nodes_of([cache.pk]).get(cache.pk, []), recent)
 
 
 def usual_span(watched: Watched) -> int:

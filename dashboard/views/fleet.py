@@ -75,7 +75,7 @@ def fleet_findings(rows: Sequence[Row], query: Query) -> dict[str, Any]:
 def entry_of(row: Row, finding: Finding) -> dict[str, Any]:
     key = f"{row.cache.pk}-{finding.chart}-{finding.reason}"
     url = reverse("health") if finding.chart == STUCK else f"{row.cache.get_absolute_url()}#{finding.chart}"
-    return {"key": slugify(key), "url": url, "finding": finding}
+    return {"key": slugify(key), "url": finding.url or url, "finding": finding}
 
 
 def all_stuck(count: int) -> Finding:
