@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from collectors.latest import CacheLatest, cache_ids_with_uneasy_nodes
-from dashboard.findings import happened, load, memory, reach
+from dashboard.findings import advice, happened, load, memory, reach
 from dashboard.findings.finding import UNEVEN_FLOOR, Finding, State
 from dashboard.watched import Watched
 
-__all__ = ("FINDINGS", "Finding", "State", "caches_with_uneasy_nodes", "deserves_a_look", "of")
+__all__ = ("FINDINGS", "Finding", "State", "caches_with_uneasy_nodes", "deserves_a_look", "in_depth", "of")
 
 FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
     reach.unreachable,
@@ -43,6 +43,11 @@ def of(watched: Watched) -> list[Finding]:
     """Return what there is to say about one cache, worst first."""
     found = [finding for check in FINDINGS if (finding := check(watched))]
     return sorted(found, key=lambda finding: finding.rank)
+
+
+def in_depth(watched: Watched) -> list[Finding]:
+    """Return the findings of a cache, and after them what is worth knowing although nothing is wrong."""
+    return of(watched) + [finding for check in advice.ADVICE if (finding := check(watched))]
 
 
 def caches_with_uneasy_nodes() -> set[int]:

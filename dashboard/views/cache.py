@@ -31,7 +31,7 @@ USUAL_SPAN, NEW_SPAN = 3600, 900
 @vary_on_headers("HX-Request")
 def cache(request: HttpRequest, name: str) -> HttpResponse:
     watched = watch(get_object_or_404(Cache, name=name))
-    row = Row(watched.cache, watched.latest, findings.of(watched), watched.shards)
+    row = Row(watched.cache, watched.latest, findings.in_depth(watched), watched.shards)
     version = fingerprint(translation.get_language(), row.findings, row.health, *map(fingerprint_of, watched.nodes))
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
