@@ -12,16 +12,16 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from collectors import latest
-from collectors.latest import CacheLatest, NodeLatest
 from collectors.event import Event, Kind
+from collectors.latest import CacheLatest, NodeLatest
 from collectors.models import NodeFact, NodeStatus
 from fleet.models import Cache, Node, Shard, Topology
 
 # A poll that is this many intervals overdue makes the figures old.
 STALE_INTERVALS = 4
-FACTS = ("maxmemory_policy", "redis_version", "valkey_version")
 # Findings tell of events for so long.
 RECENT_SECONDS = 600
+FACTS = ("maxmemory_policy", "redis_version", "valkey_version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,6 @@ class WatchedNode:
         return self.node.role == Node.Role.PRIMARY
 
     @property
-    @property
     def is_former_primary(self) -> bool:
         """Whether the node was its shard's primary until it failed and another one took over."""
         return self.node.role == Node.Role.UNKNOWN and self.is_failing and self.node.shard_id is not None
@@ -61,6 +60,7 @@ class WatchedNode:
     def role_word(self) -> str:
         return _("former primary") if self.is_former_primary else self.node.get_role_display()
 
+    @property
     def is_failing(self) -> bool:
         return self.status is not None
 
@@ -100,9 +100,9 @@ class Watched:
     now: datetime
     latest: CacheLatest | None = None
     nodes: Sequence[WatchedNode] = ()
-
     # Failovers and outages of the last minutes, newest first.
     recent: Sequence[Event] = ()
+
     @property
     def is_stale(self) -> bool:
         """Whether samples stopped coming; a new cache has one round of grace."""
@@ -123,7 +123,6 @@ class Watched:
         return [node for node in self.nodes if node.is_primary]
 
 
-def nodes_of(cache_ids: Sequence[int]) -> dict[int, list[WatchedNode]]:
 def recent_events(cache_ids: Sequence[int], now: datetime) -> dict[int, list[Event]]:
     """Return the failovers of the last minutes, and the outages that ended in them, by cache."""
     edge = now - timedelta(seconds=RECENT_SECONDS)
@@ -135,6 +134,7 @@ def recent_events(cache_ids: Sequence[int], now: datetime) -> dict[int, list[Eve
     return found
 
 
+def nodes_of(cache_ids: Sequence[int]) -> dict[int, list[WatchedNode]]:
     """Return the present nodes of these caches, in five queries whatever their number."""
     if not cache_ids:
         return {}
