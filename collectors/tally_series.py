@@ -44,8 +44,6 @@ class Measure:
     unit: str
     value: Callable[[Point, int], float | None]
     weigh: Callable[[Point], float]
-    # Whether the values of several names add up.
-    is_additive: bool = True
 
 
 def _by_calls(point: Point) -> float:
@@ -57,15 +55,13 @@ def _by_time(point: Point) -> float:
 
 
 def _percentile(share: float) -> Measure:
-    return Measure("usec", lambda point, nodes: percentile_usec(point.buckets, share), _by_time, is_additive=False)
+    return Measure("usec", lambda point, nodes: percentile_usec(point.buckets, share), _by_calls)
 
 
 MEASURES = {
     "calls": Measure("count/s", lambda point, nodes: point.calls_per_second, _by_calls),
     "time": Measure("share", lambda point, nodes: point.usec_per_second / 1e6 / nodes, _by_time),
-    "usec": Measure(
-        "usec", lambda point, nodes: point.usec / point.calls if point.calls else None, _by_time, is_additive=False
-    ),
+    "usec": Measure("usec", lambda point, nodes: point.usec / point.calls if point.calls else None, _by_calls),
     "rejected": Measure(
         "count/s", lambda point, nodes: point.rejected_per_second, lambda point: point.rejected_per_second
     ),

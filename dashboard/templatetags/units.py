@@ -68,6 +68,8 @@ def count(value: Number) -> str:
 
 
 def small_count(value: float) -> str:
+    if 0 < value < 0.005:
+        return "<0.01"
     return grouped(value) if abs(value) >= 1000 else three_digits(round(value, 2))
 
 
@@ -95,6 +97,27 @@ def percent(value: Number) -> str:
     if 99 <= points < 100:
         return f"{math.floor(points * 10) / 10:.1f}%"
     return f"{points:.0f}%"
+
+
+@register.filter
+def fine_percent(value: Number) -> str:
+    """Return a ratio that is often far below a percent: 0.042%."""
+    if value is None or is_missing(value):
+        return missing()
+    points = float(value) * 100
+    if points >= 9.995 or points == 0:
+        return percent(value)
+    return "<0.001%" if points < 0.001 else f"{points:.{3 if points < 0.0995 else 2}f}%"
+
+
+@register.filter
+def microseconds(value: Number) -> str:
+    """Return a latency given in microseconds: 13 µs, 4.20 ms, 1.52 s."""
+    if value is None or is_missing(value):
+        return missing()
+    if value < 999.5:
+        return _("%s µs") % three_digits(round(value, 2))
+    return _("%s ms") % three_digits(value / 1000) if value < 999_500 else _("%s s") % three_digits(value / 1_000_000)
 
 
 @register.filter
@@ -166,6 +189,7 @@ def unit_words() -> dict[str, str]:
     return {
         "missing": _("not reported"),
         "per-second": _("%s/s"),
+        "microseconds": _("%s µs"),
         "milliseconds": _("%s ms"),
         "seconds": _("%s s"),
         "minutes": _("%s min"),

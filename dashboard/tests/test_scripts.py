@@ -41,6 +41,8 @@ WRITERS = {
     "rate": units.rate,
     "ratio": units.ratio,
     "percent": units.percent,
+    "finePercent": units.fine_percent,
+    "microseconds": units.microseconds,
     "duration": units.duration,
     "grouped": units.grouped,
 }

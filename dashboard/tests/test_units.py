@@ -74,11 +74,44 @@ def test_it_writes_durations_in_their_largest_units(seconds: float | timedelta, 
 
 
 @pytest.mark.parametrize(
-    "write", [units.bytes_size, units.percent, units.rate, units.ratio, units.grouped, units.duration]
+    "write",
+    [
+        units.bytes_size,
+        units.percent,
+        units.fine_percent,
+        units.rate,
+        units.ratio,
+        units.grouped,
+        units.duration,
+        units.microseconds,
+    ],
 )
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf"), ""])
 def test_it_says_not_reported_instead_of_zero(write: Callable[[object], str], value: object) -> None:
     assert "not reported" in write(value)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(0, "0%"), (0.000001, "<0.001%"), (0.00042, "0.042%"), (0.0042, "0.42%"), (0.0999, "9.99%"), (0.64, "64%")],
+)
+def test_it_writes_small_shares_finely(ratio: float, text: str) -> None:
+    assert units.fine_percent(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("usec", "text"),
+    [
+        (0.52, "0.52 µs"),
+        (13, "13 µs"),
+        (999.4, "999 µs"),
+        (999.6, "1.00 ms"),
+        (4_200, "4.20 ms"),
+        (1_520_000, "1.52 s"),
+    ],
+)
+def test_it_writes_latencies(usec: float, text: str) -> None:
+    assert units.microseconds(usec) == text
 
 
 def test_it_gives_ages_with_the_exact_time() -> None:

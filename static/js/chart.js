@@ -42,15 +42,17 @@ export class PanelChart {
   // `view` is {by, from, to, samples, isAnswered}; `found` maps metric names to series.
   show(found, view, palette) {
     Object.assign(this, { found, view, palette });
-    const isByNode = view.by === "node";
-    this.choice.hidden = !isByNode || this.spec.by_node.length < 2;
-    const lines = isByNode
-      ? nodeLines(this.spec, this.nodeMetric, found, palette)
-      : wholeCacheLines(this.spec, found, palette);
+    this.choice.hidden = view.by !== "node" || this.spec.by_node.length < 2;
+    const lines = this.linesOf(found, view, palette);
     this.fitLimits(lines);
     this.draw(lines, view, palette);
     this.drawLegend(lines);
     this.showState(this.emptyReason(lines, view));
+  }
+
+  linesOf(found, view, palette) {
+    if (view.by === "node") return nodeLines(this.spec, this.nodeMetric, found, palette);
+    return wholeCacheLines(this.spec, found, palette);
   }
 
   emptyReason(lines, view) {
@@ -103,6 +105,7 @@ export class PanelChart {
     const y = {
       type: "linear",
       beginAtZero: fromZero,
+      stacked: Boolean(this.spec.stacked),
       grid,
       border: { display: false },
       ticks: { ...ticks, callback: (value) => this.write(value) },

@@ -12,7 +12,7 @@ const newest = (values) => values.findLast((value) => value !== null) ?? null;
 const loneRadii = (values) =>
   values.map((value, index) => (value !== null && values[index - 1] == null && values[index + 1] == null ? 1.5 : 0));
 
-function style(series, values, look) {
+export function style(series, values, look) {
   return {
     data: points(series, values),
     borderWidth: 1.6,

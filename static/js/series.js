@@ -4,22 +4,25 @@ const LEAST_DELAY = 5;
 const MOST_DELAY = 120;
 const TIMEOUT = 20_000;
 
-async function fetchSome(url, metrics, { from, to, by, limit, signal }) {
-  const query = new URLSearchParams({ metric: metrics.join(","), from, to, by, ...(limit && { limit }) });
+// Return the answer to a question. Throw an Error with the API's sentence where it refuses.
+export async function fetchAnswer(url, question, signal) {
+  const query = new URLSearchParams(question);
   const given = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]);
   const answer = await fetch(`${url}?${query}`, { signal: given, headers: { Accept: "application/json" } });
   if (answer.status === 401) location.reload();
   const body = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Error(body.error ?? String(answer.status));
-  return body.series;
+  return body;
 }
 
 // Return the series by metric name. Throw an Error with a sentence where there is none to be had.
 export async function fetchSeries(url, metrics, question) {
   const parts = [];
   for (let at = 0; at < metrics.length; at += METRICS_A_REQUEST) parts.push(metrics.slice(at, at + METRICS_A_REQUEST));
-  const answers = await Promise.all(parts.map((part) => fetchSome(url, part, question)));
-  return new Map(answers.flat().map((series) => [series.metric, series]));
+  const { signal, limit, ...asked } = question;
+  const questions = parts.map((part) => ({ metric: part.join(","), ...asked, ...(limit && { limit }) }));
+  const answers = await Promise.all(questions.map((one) => fetchAnswer(url, one, signal)));
+  return new Map(answers.flatMap((answer) => answer.series).map((series) => [series.metric, series]));
 }
 
 // Calls `load` at once and then every `interval()` seconds; not while the page is hidden.

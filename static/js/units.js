@@ -31,6 +31,7 @@ export function bytesSize(value) {
 export function count(value) {
   if (isMissing(value)) return words.missing;
   if (Math.abs(value) >= 10_000) return scaled(value, 1000, SHORT_UNITS).join("");
+  if (value > 0 && value < 0.005) return "<0.01";
   return Math.abs(value) >= 1000 ? grouped(value) : threeDigits(Math.round(value * 100) / 100);
 }
 
@@ -45,6 +46,21 @@ export function percent(value) {
   if (points > 0 && points < 9.95) return `${points.toFixed(1)}%`;
   if (points >= 99 && points < 100) return `${(Math.floor(points * 10) / 10).toFixed(1)}%`;
   return `${points.toFixed(0)}%`;
+}
+
+// Shares of a server's time are often far below a percent.
+export function finePercent(value) {
+  if (isMissing(value)) return words.missing;
+  const points = value * 100;
+  if (points >= 9.995 || points === 0) return percent(value);
+  return points < 0.001 ? "<0.001%" : `${points.toFixed(points < 0.0995 ? 3 : 2)}%`;
+}
+
+export function microseconds(value) {
+  if (isMissing(value)) return words.missing;
+  if (value < 999.5) return put(words.microseconds, threeDigits(Math.round(value * 100) / 100));
+  if (value < 999_500) return put(words.milliseconds, threeDigits(value / 1000));
+  return put(words.seconds, threeDigits(value / 1_000_000));
 }
 
 export function duration(seconds) {
@@ -70,6 +86,8 @@ export const WRITERS = {
   "bytes/s": bytesRate,
   ratio,
   share: percent,
+  "fine share": finePercent,
+  usec: microseconds,
   seconds: duration,
   count,
   "count/s": rate,
