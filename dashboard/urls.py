@@ -1,12 +1,13 @@
 from django.urls import path
 
-from dashboard.views import cache, commands, events, fleet, health
+from dashboard.views import cache, commands, events, fleet, health, slowlog
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),
     path("health/", health.health, name="health"),
     path("caches/<str:name>/", cache.cache, name="cache"),
     path("caches/<str:name>/commands/", commands.cache_commands, name="cache-commands"),
+    path("caches/<str:name>/slowlog/", slowlog.cache_slowlog, name="cache-slowlog"),
     path("caches/<str:name>/events/", events.cache_events, name="cache-events"),
     path("caches/<str:name>/events/add/", events.add_cache_note, name="cache-note"),
     path("events/", events.fleet_events, name="fleet-events"),

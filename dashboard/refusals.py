@@ -1,0 +1,26 @@
+"""Commands that nodes refuse, with their words: why a page has less to show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from collectors.models import CommandSupport
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A command that `count` of `nodes` nodes refuse for the same reason, in the server's words."""
+
+    command: str
+    reason: str
+    count: int
+    nodes: int
+
+
+def refusals(node_ids: Collection[int], commands: Iterable[str]) -> Sequence[Refusal]:
+    rows = CommandSupport.objects.filter(
+        node_id__in=node_ids, command__in=commands, state=CommandSupport.State.REFUSED
+    ).values_list("command", "reason")
+    return [Refusal(*pair, count, len(node_ids)) for pair, count in sorted(Counter(rows).items())]
