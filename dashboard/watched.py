@@ -148,13 +148,14 @@ def nodes_of(cache_ids: Sequence[int]) -> dict[int, list[WatchedNode]]:
         node.shard = shards.get(node.shard_id) if node.shard_id else None
         by_cache[node.cache_id].append(node)
     return {
-        cache_id: list(watched_nodes(sorted(members, key=shard_number), newest, failing, facts))
+        cache_id: list(watched_nodes(sorted(members, key=place), newest, failing, facts))
         for cache_id, members in by_cache.items()
     }
 
 
-def shard_number(node: Node) -> float:
-    return node.shard.number if node.shard else math.inf
+def place(node: Node) -> tuple[float, bool]:
+    """Return where a node stands in lists: by shard, one without a role behind those that have one."""
+    return node.shard.number if node.shard else math.inf, not node.role
 
 
 def watched_nodes(

@@ -12,9 +12,11 @@ from dashboard.watched import RECENT_SECONDS, Watched
 
 
 def failed_over(watched: Watched) -> Finding | None:
-    """A shard whose primary changed in the last minutes. Does not apply to other changes of roles."""
+    """A shard whose primary changed in the last minutes. While the old one is silent, `unreachable` says so."""
     event = next((event for event in watched.recent if event.kind == Kind.FAILOVER), None)
-    if event is None:
+    if event is None or any(
+        node.is_former_primary and node.node.pk == event.data["from"]["id"] for node in watched.nodes
+    ):
         return None
     ago = duration(max(1, (watched.now - event.last_at).total_seconds()))
     parts = {"name": watched.cache.name, "shard": event.data["shard"], "ago": ago}

@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from collectors.event import Kind
 from dashboard.findings.finding import Finding, State, ranked, subject
 from dashboard.templatetags.units import count, duration, grouped
 from dashboard.watched import Watched, WatchedNode
@@ -40,7 +41,8 @@ def unreachable(watched: Watched) -> Finding | None:
         "%(failing)s of %(nodes)s nodes is silent", "%(failing)s of %(nodes)s nodes are silent", len(failing)
     )
     state = State.CRITICAL if any(leaves_a_gap(node, watched) for node in failing) else State.WARNING
-    return Finding(state, sentence, short % parts, f"{len(failing)}/{len(watched.nodes)}", "nodes")
+    figure = f"{len(failing)}/{len(watched.nodes)}"
+    return Finding(state, sentence, short % parts, figure, "nodes", url=story_of(first, watched))
 
 
 def leaves_a_gap(node: WatchedNode, watched: Watched) -> bool:
@@ -53,6 +55,12 @@ def successor_of(node: WatchedNode, watched: Watched) -> WatchedNode | None:
     """Return the primary that answers in a node's shard."""
     found = (one for one in watched.primaries() if one.node.shard_id == node.node.shard_id and not one.is_failing)
     return next(found, None)
+
+
+def story_of(node: WatchedNode, watched: Watched) -> str:
+    """Return the page of the failover that took a node's place, "" where there was none lately."""
+    told = (event for event in watched.recent if event.kind == Kind.FAILOVER)
+    return next((event.get_absolute_url() for event in told if event.data["from"]["id"] == node.node.pk), "")
 
 
 def failure_reason(node: WatchedNode) -> str:

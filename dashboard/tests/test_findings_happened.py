@@ -75,13 +75,18 @@ def test_a_silent_primary_is_none_any_more_once_a_replica_took_over() -> None:
     new = member(1)
     new.node.port, new.node.shard_id = 7002, 1
 
-    found = reach.unreachable(watched(old, new))
+    failed = failover(110)
+    failed.data["from"]["id"] = old.node.pk
+    seen = replace(watched(old, new), recent=(failed,))
+
+    found = reach.unreachable(seen)
 
     assert found
     assert found.sentence == (
         "game-cache shard 1 former primary (10.0.0.1:6379) has not answered for 2 min; replica 10.0.0.1:7002 took over"
     )
-    assert found.state == State.WARNING
+    assert (found.state, found.url) == (State.WARNING, "/events/7/")
+    assert happened.failed_over(seen) is None
     assert watched(old, new).shards == 1
 
 

@@ -140,7 +140,7 @@ export class PanelChart {
       boxPadding: 4,
       usePointStyle: true,
       cornerRadius: 6,
-      filter: (item) => item.parsed.y !== null && !item.dataset.isCompanion && !item.chart.drag,
+      filter: (item) => item.parsed.y !== null && !item.dataset.isCompanion && !item.chart.drag && !item.chart.isMarked,
       itemSort: (one, other) => (this.view.by === "node" ? other.parsed.y - one.parsed.y : 0),
       callbacks: {
         title: ([item]) => (item ? exactMoment(item.parsed.x) : ""),

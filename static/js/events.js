@@ -3,6 +3,7 @@ import { faded } from "./palette.js";
 import { exactMoment } from "./zones.js";
 
 const FRESH = 15_000;
+const RETRY = 5_000;
 const TIMEOUT = 20_000;
 const MOST = 500;
 const FLAG = 14;
@@ -12,7 +13,7 @@ const board = document.getElementById("charts");
 const button = document.getElementById("events-toggle");
 const charts = new Set();
 let known = { events: [], from: 0, to: 0, askedAt: 0 };
-let isBusy = false;
+let busyUntil = 0;
 let isOn = new URLSearchParams(location.search).get("events") !== "off";
 let colours = readColours();
 
@@ -28,19 +29,18 @@ const seconds = (text) => Date.parse(text) / 1000;
 // Ask for the events of a range unless they are here; a chart draws again when they have come.
 async function want(from, to) {
   const isKnown = from >= known.from && to <= known.to + FRESH / 1000 && Date.now() - known.askedAt < FRESH;
-  if (isBusy || isKnown || !(to > from)) return;
-  isBusy = true;
+  if (isKnown || Date.now() < busyUntil) return;
+  busyUntil = Date.now() + TIMEOUT;
   try {
     const query = new URLSearchParams({ from: Math.floor(from), to: Math.ceil(to), page_size: MOST });
     const answer = await fetch(`${board.dataset.eventsUrl}&${query}`, { signal: AbortSignal.timeout(TIMEOUT) });
-    const { events } = answer.ok ? await answer.json() : known;
-    known = { events: events.map(timed), from, to, askedAt: Date.now() };
+    if (!answer.ok) throw new Error(answer.statusText);
+    known = { events: (await answer.json()).events.map(timed), from, to, askedAt: Date.now() };
+    busyUntil = 0;
     redraw();
   } catch {
-    // The charts say that Shardwatch is away; markers come back with the next drawing.
-    known.askedAt = Date.now();
-  } finally {
-    isBusy = false;
+    // The charts say that Shardwatch is away; markers come back with a later drawing.
+    busyUntil = Date.now() + RETRY;
   }
 }
 
@@ -108,6 +108,7 @@ function showTip(chart, flag) {
   chart.tip ??= chart.canvas.parentElement.appendChild(Object.assign(document.createElement("ul"), { className: "event-tip" }));
   const { tip } = chart;
   tip.hidden = !flag;
+  chart.isMarked = Boolean(flag);
   chart.canvas.style.cursor = flag ? "pointer" : "";
   if (!flag) return;
   tip.replaceChildren(
@@ -152,8 +153,9 @@ export const markers = {
   },
   beforeDatasetsDraw(chart) {
     if (!isOn || !charts.has(chart)) return;
-    const { ctx, scales } = chart;
-    want(scales.x.min, scales.x.max);
+    const { ctx, options } = chart;
+    // A chart that has not been given its range yet shows another one.
+    if (options.scales.x.min) want(options.scales.x.min, options.scales.x.max);
     ctx.save();
     for (const event of known.events) drawBand(chart, event);
     ctx.restore();
