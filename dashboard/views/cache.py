@@ -14,7 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from collectors import latest
 from collectors.models import CommandSupport
-from dashboard import charts, findings
+from dashboard import charts, findings, own_load
 from dashboard.charts import CHARTS
 from dashboard.note_form import NoteForm
 from dashboard.overview import Row
@@ -41,6 +41,7 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
         return render(request, "dashboard/_cache.html", context)
     context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS], "usual_span": usual_span(watched)}
     context |= {"chart_words": charts.words(), "note_form": NoteForm()}
+    context["own_load"] = own_load.of(watched, context["refused"])
     return render(request, "dashboard/cache.html", context)
 
 
