@@ -57,7 +57,7 @@ class CommandQuery:
             role=nodes if nodes in ROLES else "primary",
             node=int(nodes) if nodes.isdecimal() and len(nodes) < 10 else 0,
             sort=sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT,
-            command=given.get("command", "").replace("\0", "")[:40],
+            command=given.get("command", "")[:40],
             kept=kept,
         )
 
