@@ -110,11 +110,9 @@ def _refresh_nodes_sql() -> str:
         SELECT node_id, at, {", ".join(HOT_NAMES)}, {derived} FROM (
             SELECT s.*, c.plan_memory_bytes, c.plan_maxclients, {previous},
                    CASE WHEN {dt} <= {rates.RATE_GAP_SECONDS} THEN {dt} END AS dt
-            FROM unnest(%s::int[], %s::timestamptz[]) AS written (node_id, at)
-            JOIN sample s ON s.node_id = written.node_id AND s.at = written.at AND s.at BETWEEN %s AND %s
-            JOIN fleet_node n ON n.id = s.node_id JOIN fleet_cache c ON c.id = n.cache_id
+            FROM sample s JOIN fleet_node n ON n.id = s.node_id JOIN fleet_cache c ON c.id = n.cache_id
             LEFT JOIN node_latest l ON l.node_id = s.node_id AND l.at < s.at
-            OFFSET 0
+            WHERE s.node_id = ANY(%s::int[]) AND s.at = %s OFFSET 0
         ) AS pair
         ON CONFLICT (node_id) DO UPDATE SET {updates} WHERE node_latest.at < EXCLUDED.at
     """
@@ -202,7 +200,7 @@ def refresh_nodes(written: Sequence[tuple[int, datetime]]) -> None:
     for at in sorted({at for _, at in written}):
         ids = [node_id for node_id, tick in written if tick == at]
         with raw_cursor() as cursor:
-            cursor.execute(REFRESH_NODES, [ids, [at] * len(ids), at, at], prepare=True)
+            cursor.execute(REFRESH_NODES, [ids, at], prepare=True)
 
 
 def refresh_caches(node_ids: Sequence[int], cache_ids: Iterable[int], tick: datetime | None) -> None:
