@@ -1,3 +1,4 @@
+import threading
 from collections.abc import Iterator
 
 import psycopg
@@ -71,3 +72,27 @@ def test_it_drops_the_oldest_beyond_its_bounds(readings: list[NodeReading]) -> N
     backlog.write(many, [], NOON)
 
     assert backlog.size() == backlog.LIMIT
+
+
+def test_it_writes_what_several_threads_have_ready(readings: list[NodeReading]) -> None:
+    threads = [threading.Thread(target=write_and_close, args=([one],)) for one in readings]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert stored() == [0, 15, 30]
+
+
+def write_and_close(readings: list[NodeReading]) -> None:
+    backlog.write(readings, [], NOON)
+    connection.close()
+
+
+def test_it_writes_the_others_where_one_reading_cannot_be_written(readings: list[NodeReading]) -> None:
+    # Postgres keeps no NUL in texts.
+    readings[1].facts = {"os": "Linux\0"}
+
+    backlog.write(readings, [], NOON)
+
+    assert (stored(), backlog.size()) == ([0, 30], 0)
