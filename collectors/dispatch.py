@@ -8,17 +8,21 @@ from datetime import timedelta
 
 from celery import Celery
 from django.conf import settings
-from django.db.models import Count, Q
 from django.utils import timezone
 
 from collectors import leases
+from collectors.cursors import raw_cursor
 from collectors.models import Beat, PollWorker
-from fleet.models import Cache
 
 logger = logging.getLogger(__name__)
 QUEUE = "poll"
 # A cache and the number of its nodes.
 Sized = tuple[int, int]
+READ_CACHES = """
+    SELECT c.id, c.poll_interval_seconds, count(n.id)
+    FROM fleet_cache c LEFT JOIN fleet_node n ON n.cache_id = c.id AND n.left_at IS NULL
+    WHERE NOT c.is_paused GROUP BY c.id ORDER BY c.id
+"""
 # What a worker left in its own queue is thrown away when it was not seen for so long.
 FORGET_SECONDS = 300
 
@@ -36,12 +40,8 @@ def is_due(interval_seconds: int, tick: int) -> bool:
 
 def due_caches(tick: int) -> dict[int, list[Sized]]:
     """Return the caches due at a tick with their sizes, in order of id, by interval in seconds."""
-    rows = (
-        Cache.objects.filter(is_paused=False)
-        .annotate(size=Count("nodes", filter=Q(nodes__left_at=None)))
-        .order_by("pk")
-        .values_list("pk", "poll_interval_seconds", "size")
-    )
+    with raw_cursor() as cursor:
+        rows = cursor.execute(READ_CACHES, prepare=True).fetchall()
     due: dict[int, list[Sized]] = defaultdict(list)
     for cache_id, interval, size in rows:
         if is_due(interval, tick):
@@ -74,6 +74,8 @@ def dispatch(tick: int, app: Celery) -> int:
     workers = sorted(PollWorker.objects.alive(settings.POLL_WORKER_LOST_SECONDS).values_list("name", flat=True))
     sent = 0
     due = due_caches(tick)
+    if not due:
+        return 0
     leases.make_missing([cache_id for caches in due.values() for cache_id, _ in caches])
     for interval, caches in due.items():
         shares: dict[str, list[Sized]] = defaultdict(list)
