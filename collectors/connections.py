@@ -128,6 +128,12 @@ class Link(asyncio.Protocol):
         return (str(name[0]), int(name[1])) if name else None
 
     @property
+    def own_address(self) -> str:
+        """Return our end as a client list names it, where nothing between translates addresses."""
+        name = self._transport.get_extra_info("sockname") if self._transport else None
+        return f"[{name[0]}]:{name[1]}" if name and ":" in name[0] else f"{name[0]}:{name[1]}" if name else ""
+
+    @property
     def tls(self) -> ssl.SSLObject | None:
         return self._transport.get_extra_info("ssl_object") if self._transport else None
 
@@ -140,6 +146,14 @@ class Link(asyncio.Protocol):
             return
         self._done, self._wanted, self._received, self._step = done, count, 0, step
         self.busy_since = time.monotonic()
+        self._transport.write(payload)
+
+    def stream(self, payload: bytes, reader: asyncio.Protocol) -> None:
+        """Write a command whose reply `reader` takes as it comes; afterwards the link can only be closed."""
+        if self.lost or self._transport is None:
+            reader.connection_lost(None)
+            return
+        self._transport.set_protocol(reader)
         self._transport.write(payload)
 
     def abandon(self) -> None:

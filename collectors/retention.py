@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from django.conf import settings
 from django.db import connection, transaction
 
-from collectors import events, partitions, slowlog
+from collectors import client_lists, events, partitions, slowlog
 from collectors.metrics.lookup import shown
 from collectors.metrics.slots import ROLLED
 from collectors.rates import RATE_GAP_SECONDS
@@ -153,6 +153,8 @@ def keep_partitions(now: datetime | None = None) -> list[str]:
     _forget_gone()
     events.forget_old(moment)
     slowlog.forget_old(moment)
+    client_lists.forget_old(moment)
+    client_lists.forget_rows(moment)
     return partitions.drop_expired(moment)
 
 

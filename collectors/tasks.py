@@ -1,8 +1,9 @@
 """Doors from Celery into the collectors."""
 
 from celery import Celery, Task, shared_task
+from django.conf import settings
 
-from collectors import dispatch, poll, retention, tally_rollups, worker
+from collectors import client_lists, dispatch, poll, retention, tally_rollups, worker
 
 
 @shared_task(bind=True)
@@ -24,6 +25,17 @@ def roll_up() -> None:
 @shared_task
 def roll_up_tallies() -> None:
     tally_rollups.roll_up_tallies()
+
+
+@shared_task
+def read_client_lists() -> None:
+    for cache_id in client_lists.due_caches():
+        read_clients_of.apply_async((cache_id,), expires=settings.CLIENTS_INTERVAL_SECONDS)
+
+
+@shared_task
+def read_clients_of(cache_id: int) -> None:
+    client_lists.read(cache_id)
 
 
 @shared_task

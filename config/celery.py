@@ -56,6 +56,7 @@ app.conf.update(
         "dispatch-polls": every("collectors.tasks.dispatch_polls", settings.POLL_TICK_SECONDS, "poll"),
         "roll-up": every("collectors.tasks.roll_up", settings.ROLLUP_INTERVAL_SECONDS),
         "roll-up-tallies": every("collectors.tasks.roll_up_tallies", 2 * settings.ROLLUP_INTERVAL_SECONDS),
+        "read-client-lists": every("collectors.tasks.read_client_lists", settings.CLIENTS_INTERVAL_SECONDS),
         "keep-partitions": every("collectors.tasks.keep_partitions", settings.RETENTION_INTERVAL_SECONDS),
         "forget-lost-workers": every("collectors.tasks.forget_lost_workers", 300),
     },

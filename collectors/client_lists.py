@@ -1,0 +1,181 @@
+"""Reading client lists: rarely, on connections of their own, one node of a cache after the other.
+
+A server answers nobody else while it writes its list, about a microsecond a connection. So a cache is read
+every CLIENTS_INTERVAL_SECONDS, nodes above CLIENTS_LIMIT only when somebody asks for it, and polls never wait.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import hiredis
+from django.conf import settings
+from django.db.models import F, Q
+from django.utils import timezone
+
+from collectors import capabilities, latest
+from collectors.capabilities import Support
+from collectors.client_list import ClientList
+from collectors.client_reading import ROWS_KEPT
+from collectors.connections import CONNECTION_NAME, SETNAME, Link, ask, log_in, open_link, pack
+from collectors.failures import Cause, ReadError
+from collectors.line_reply import LineReply
+from collectors.models import ClientReading, ClientRows, ClientTurn, NodeStatus, Step
+from collectors.source import Command
+from collectors.targets import NodeRow, Way, read_caches, read_nodes
+from fleet.models import Cache
+
+CLIENT_LIST: Command = ("CLIENT", "LIST")
+# The longest that one node may take, and all nodes of a cache together.
+NODE_SECONDS = 30.0
+CACHE_SECONDS = 60.0
+# A list is not read again so soon, however often somebody asks.
+PAUSE = timedelta(seconds=10)
+
+
+@dataclass(slots=True)
+class Look:
+    """One node to look at, and what was seen."""
+
+    node: NodeRow
+    support: Support
+    seen: ClientList = field(default_factory=lambda: ClientList(own_name=CONNECTION_NAME))
+    failure: str = ""
+    bytes_read: int = 0
+    seconds: float = 0.0
+
+    def reading(self, now: datetime) -> ClientReading:
+        return ClientReading(
+            node_id=self.node.pk,
+            read_at=now,
+            failure=self.failure,
+            connections=self.seen.connections,
+            own=self.seen.own,
+            replication=self.seen.replication,
+            bytes_read=self.bytes_read,
+            seconds=self.seconds,
+            groups={} if self.failure else self.seen.groups(),
+        )
+
+
+def due_caches(now: datetime | None = None) -> list[int]:
+    """Return the caches whose lists are to be read, and forget the single connections that were kept long enough."""
+    forget_rows(now or timezone.now())
+    return list(Cache.objects.filter(is_paused=False).values_list("pk", flat=True))
+
+
+def read(cache_id: int, is_demanded: bool = False) -> bool:
+    """Read the client lists of a cache's nodes; return False where somebody just did or does so.
+
+    On demand all nodes are read, else those that answer, allow it and have no more than CLIENTS_LIMIT connections.
+    """
+    now = timezone.now()
+    caches = read_caches([cache_id])
+    if not caches or not _begin(cache_id, now):
+        return False
+    try:
+        looks = _looks(cache_id, is_demanded)
+        if looks:
+            tls = bool(caches[0].seeds) and caches[0].seeds[0].tls
+            asyncio.run(_look_at_all(looks, Way.of(Cache.objects.get(pk=cache_id), tls)))
+            _write(looks, timezone.now())
+    finally:
+        ClientTurn.objects.filter(cache_id=cache_id).update(ended_at=timezone.now())
+    return True
+
+
+def _begin(cache_id: int, now: datetime) -> bool:
+    _turn, is_first = ClientTurn.objects.get_or_create(cache_id=cache_id, defaults={"begun_at": now})
+    free = Q(ended_at__gte=F("begun_at"), begun_at__lt=now - PAUSE) | Q(
+        begun_at__lt=now - 2 * timedelta(seconds=CACHE_SECONDS)
+    )
+    return is_first or ClientTurn.objects.filter(free, cache_id=cache_id).update(begun_at=now, ended_at=None) == 1
+
+
+def _looks(cache_id: int, is_demanded: bool) -> list[Look]:
+    nodes = read_nodes([cache_id])
+    support = capabilities.load([node.pk for node in nodes])
+    looks = [Look(node, support[node.pk]) for node in nodes]
+    if is_demanded:
+        return looks
+    newest = latest.nodes([cache_id])
+    failing = set(
+        NodeStatus.objects.filter(node__cache_id=cache_id, failing_since__isnull=False).values_list("pk", flat=True)
+    )
+    return [
+        look
+        for look in looks
+        if look.node.pk not in failing
+        and not look.support.is_refused(CLIENT_LIST)
+        and (seen := newest.get(look.node.pk)) is not None
+        and seen.connected_clients is not None
+        and seen.connected_clients <= settings.CLIENTS_LIMIT
+    ]
+
+
+async def _look_at_all(looks: Sequence[Look], way: Way) -> None:
+    """Look at one node after the other: a cache must not stand still as a whole."""
+    end = time.monotonic() + CACHE_SECONDS
+    for look in looks:
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(min(NODE_SECONDS, end - began)):
+                await _look_at(look, way)
+        except ReadError as failure:
+            look.failure = failure.reason()
+        except TimeoutError:
+            look.failure = ReadError(Step.INFO, Cause.SILENT).reason()
+        look.seconds = time.monotonic() - began
+
+
+async def _look_at(look: Look, way: Way) -> None:
+    if way.broken:
+        raise way.broken
+    link = await open_link(look.node.host, look.node.port, way.context)
+    try:
+        await log_in(link, way.access)
+        if not look.support.is_refused(SETNAME):
+            (reply,) = await ask(link, [SETNAME])
+            look.support.note(SETNAME, reply)
+        look.seen.own_address = link.own_address
+        await _stream(link, look)
+    finally:
+        link.close()
+
+
+async def _stream(link: Link, look: Look) -> None:
+    done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    link.stream(pack([CLIENT_LIST]), LineReply(look.seen.take, done))
+    try:
+        look.bytes_read = await done
+        look.support.note(CLIENT_LIST, b"")
+    except ReadError as failure:
+        if failure.cause in {Cause.NO_PERMISSION, Cause.ERROR_REPLY}:
+            look.support.note(CLIENT_LIST, hiredis.ReplyError(failure.words))
+        raise
+
+
+def _write(looks: Sequence[Look], now: datetime) -> None:
+    news = [(look.node.pk, look.support.news()) for look in looks]
+    capabilities.store([(node_id, states) for node_id, states in news if states], now)
+    present = {node.pk for node in read_nodes([looks[0].node.cache_id])}
+    kept = [look for look in looks if look.node.pk in present]
+    ClientReading.objects.bulk_create([look.reading(now) for look in kept], ignore_conflicts=True)
+    ClientRows.objects.bulk_create(
+        [ClientRows(node_id=look.node.pk, read_at=now, rows=look.seen.rows()) for look in kept if not look.failure],
+        update_conflicts=True,
+        unique_fields=["node"],
+        update_fields=["read_at", "rows"],
+    )
+
+
+def forget_rows(now: datetime) -> int:
+    return ClientRows.objects.filter(read_at__lt=now - ROWS_KEPT).delete()[0]
+
+
+def forget_old(now: datetime) -> int:
+    """Remove readings past their keeping; return how many."""
+    oldest = now - timedelta(days=settings.RETENTION_CLIENTS_DAYS)
+    return ClientReading.objects.filter(read_at__lt=oldest).delete()[0]
