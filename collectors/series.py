@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from collectors import series_sql
 from collectors.metrics.lookup import Shown, shown
@@ -90,9 +92,12 @@ class Grid:
         return datetime.fromtimestamp(self.start + self.step * self.count, UTC)
 
 
-def tier_of(start: datetime, end: datetime) -> str:
-    span = end - start
-    return "raw" if span <= RAW_SPAN else "5m" if span <= FIVE_MINUTE_SPAN else "1h"
+def tier_of(start: datetime, end: datetime, now: datetime | None = None) -> str:
+    """Return the coarsest tier that draws the range well, or a coarser one where that one is forgotten by now."""
+    span, age = end - start, (now or timezone.now()) - start
+    if span <= RAW_SPAN and age <= timedelta(days=settings.RETENTION_RAW_DAYS):
+        return "raw"
+    return "5m" if span <= FIVE_MINUTE_SPAN and age <= timedelta(days=settings.RETENTION_5M_DAYS) else "1h"
 
 
 def grid_of(start: datetime, end: datetime, interval: int, step: int | None = None, detail: bool = False) -> Grid:

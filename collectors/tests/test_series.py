@@ -198,3 +198,10 @@ def test_it_chooses_a_tier_and_step_by_the_range(span: timedelta, interval: int,
     grid = series.grid_of(noon(), noon() + span, interval)
 
     assert (grid.tier, grid.step) == (tier, step)
+
+
+@pytest.mark.parametrize(("days", "tier"), [(6, "raw"), (8, "5m"), (89, "5m"), (91, "1h")])
+def test_it_draws_an_hour_of_long_ago_from_what_is_still_kept(days: int, tier: str) -> None:
+    start = noon() - timedelta(days=days)
+
+    assert series.tier_of(start, start + timedelta(hours=1), now=noon()) == tier
