@@ -46,7 +46,8 @@ def look(cache_id: int, now: datetime, evicting: Collection[int] | None = None) 
     """
     with transaction.atomic():
         cache = Cache.objects.filter(pk=cache_id).first()
-        if cache is None:
+        # Before its kind is known a cache has seeds for nodes, and the others are yet to be found.
+        if cache is None or not cache.topology:
             return Look()
         stored = KnownState.objects.select_for_update().filter(cache=cache).first()
         before = CacheState.of_json(stored.state) if stored else None
@@ -250,6 +251,11 @@ def outcome(silent: dict[str, Any], back: dict[str, Any]) -> dict[str, Any]:
 
 def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def begin_anew(cache: Cache) -> None:
+    """Compare nothing with what the last look saw: a person gave the cache another address."""
+    KnownState.objects.filter(cache=cache).delete()
 
 
 def forget_old(now: datetime) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.models import AuditEntry, User
-from collectors import probe
+from collectors import events, probe
 from fleet import registration
 from fleet.models import Cache
 from fleet.registration import FIELDS, SECRET_FIELDS
@@ -38,6 +38,8 @@ def change(by: User, cache: Cache, given: Mapping[str, Any], revision: int) -> t
         told = differences(cache, changed)
         if told:
             AuditEntry.record(by, "cache.change", changed.name, **told)
+        if "address" in told:
+            events.begin_anew(changed)
     return changed, probe.discover(changed) if "address" in told else None
 
 

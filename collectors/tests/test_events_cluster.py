@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from pytest_django.fixtures import Settings
 
-from collectors import event_watch
+from collectors import event_watch, events
 from collectors.event import Event, Kind, KnownState
 from collectors.targets import Pool
 from collectors.tests.conftest import Poller
@@ -235,3 +235,27 @@ def test_what_could_not_be_written_is_told_later(
     poller.poll(cache)
 
     assert Event.objects.get().data["changes"] == {"maxmemory": [64 * 2**20, 32 * 2**20]}
+
+
+def test_a_cache_with_another_address_begins_anew(
+    poller: Poller, cache_at: CacheAt, valkey_server: StartValkey
+) -> None:
+    cache = cache_at(valkey_server().url)
+    poller.poll(cache)
+    other = valkey_server()
+
+    Cache.objects.update(address=other.url)
+    events.begin_anew(cache)
+    poller.poll(cache)
+
+    assert cache.nodes.present().filter(port=other.port).exists()
+    assert not Event.objects.exists()
+
+
+def test_it_says_nothing_of_a_cache_that_never_answered(poller: Poller, cache_at: CacheAt) -> None:
+    cache = cache_at("redis://127.0.0.1:9")
+
+    for _ in range(3):
+        poller.poll(cache)
+
+    assert not Event.objects.exists()

@@ -20,6 +20,8 @@ PAGES = (
     "/caches/new/",
     "/caches/game-cache/edit/",
     "/caches/game-cache/delete/",
+    "/caches/game-cache/events/",
+    "/events/",
     "/health/",
     "/account/",
     "/users/",
@@ -200,3 +202,31 @@ def test_it_is_accessible_and_fits_on_every_page(
 
     assert (found, seen.complaints, seen.strangers) == ([], [], [])
     seen.page.context.close()
+
+
+def marked(page: Page, chart: str) -> list[str]:
+    """Return what the flags on a chart stand for."""
+    titles: list[str] = page.locator(f"#{chart} canvas").evaluate(
+        "canvas => (Chart.getChart(canvas).flags ?? []).flatMap(flag => flag.events.map(event => event.title))"
+    )
+    return titles
+
+
+def test_a_note_is_marked_on_the_charts_until_they_are_switched_off(desk: Visit) -> None:
+    page = desk.open("/caches/game-cache/")
+    page.locator(".note-form summary").click()
+    page.fill("input[name=title]", "Release <b>4.2</b>")
+    page.get_by_role("button", name="Add the note").click()
+    expect(page.locator(".events-table")).to_contain_text("Release <b>4.2</b>")
+
+    page = desk.open("/caches/game-cache/")
+    expect(page.locator("#memory .chart-now")).to_have_text(re.compile(r"\d.*MiB"), timeout=PATIENCE)
+
+    assert until(lambda: marked(page, "memory") == marked(page, "memory-share") == ["Release <b>4.2</b>"], 20)
+    canvas = page.locator("#memory canvas")
+    x, y = canvas.evaluate("c => { const k = Chart.getChart(c); return [k.flags[0].x, k.chartArea.top + 7] }")
+    canvas.hover(position={"x": x, "y": y})
+    expect(page.locator("#memory .event-tip")).to_contain_text("Release <b>4.2</b>")
+    page.locator("#events-toggle").click()
+    expect(page.locator("#events-toggle")).to_have_attribute("aria-pressed", "false")
+    assert "events=off" in page.url
