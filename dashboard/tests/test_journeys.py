@@ -115,6 +115,7 @@ def test_it_keeps_range_and_lines_in_the_address(desk: Visit) -> None:
 def test_it_zooms_where_one_drags_and_back(desk: Visit) -> None:
     page = desk.open("/caches/game-cache/?span=3600")
     assert until(lambda: painted(page, "memory"), 10)
+    page.locator("#memory canvas").scroll_into_view_if_needed()
     box = page.locator("#memory canvas").bounding_box()
     assert box is not None
 

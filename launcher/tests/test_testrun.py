@@ -37,10 +37,10 @@ def test_what_is_missing_is_named_with_a_way_out(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("SHARDWATCH_CHROMIUM", raising=False)
 
-    with pytest.raises(LauncherError, match="The tests need chromium, redis-server") as caught:
+    with pytest.raises(LauncherError, match="The tests need chromium, promtool, redis-server") as caught:
         parts.provide({"fonts-noto-cjk"})
 
-    assert "--without chromium,redis-server" in caught.value.advice
+    assert "--without chromium,promtool,redis-server" in caught.value.advice
     parts.provide(set(parts.PARTS))
 
 
