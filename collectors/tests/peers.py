@@ -31,7 +31,6 @@ class Peer:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._open: list[socket.socket] = []
         self.connections = 0
-        self.commands: list[str] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -55,8 +54,17 @@ class Peer:
             self._script(connection)
             connection.close()
 
+    def hang_up(self) -> None:
+        """Close all connections, and go on accepting new ones."""
+        self._close(self._open)
+        self._open = []
+
     def close(self) -> None:
-        for connection in [self._listener, *self._open]:
+        self._close([self._listener, *self._open])
+
+    @staticmethod
+    def _close(connections: Sequence[socket.socket]) -> None:
+        for connection in connections:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
             connection.close()

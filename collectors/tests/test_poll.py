@@ -145,6 +145,20 @@ def test_one_slow_node_delays_nobody(
     assert status_of(quick).failed_step == ""
 
 
+def test_a_node_that_cannot_be_reached_holds_up_one_poll_only(
+    poller: Poller, cache_at: CacheAt, short_timeouts: None
+) -> None:
+    with peers.full_backlog() as port:
+        cache = cache_at(f"redis://127.0.0.1:{port}")
+        poller.poll(cache)
+        began = time.monotonic()
+
+        poller.poll(cache)
+
+    assert time.monotonic() - began < 0.45
+    assert status_of(cache).failures == 2
+
+
 def test_it_opens_no_new_connections_to_a_stuck_server(
     poller: Poller, cache_at: CacheAt, peer: StartPeer, short_timeouts: None
 ) -> None:
@@ -176,10 +190,12 @@ def test_it_reads_an_answer_that_comes_after_all(
 def test_it_remembers_what_a_server_refuses(poller: Poller, cache_at: CacheAt, peer: StartPeer) -> None:
     seen: list[str] = []
     old = peers.bulk(b"redis_version:4.0.9\r\nused_memory:5\r\nmaxmemory:0\r\nrole:master\r\n")
-    cache = cache_at(peer(peers.answers({"INFO": old, "CLIENT": b"-NOPERM no\r\n"}, seen)).url)
+    server = peer(peers.answers({"INFO": old, "CLIENT": b"-NOPERM no\r\n"}, seen))
+    cache = cache_at(server.url)
 
     for _ in range(3):
         poller.poll(cache)
+        server.hang_up()
 
     support = dict(CommandSupport.objects.values_list("command", "state"))
     expected = {"INFO": "allowed", "CONFIG GET": "refused", "CLIENT SETNAME": "refused"}
