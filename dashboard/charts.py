@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from collectors.metrics.lookup import shown
+from collectors.metrics.lookup import Shown, shown
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
+
+
+OVER_PRIMARIES = _("Totals count primaries only: replicas hold copies of the same data.")
+OVER_ALL = _("Totals add up all nodes, primaries and replicas.")
+SPREAD_SENTENCE = _("The highest and the lowest node are lines of their own, so that no hot node hides in a mean.")
+BY_NODE = _("By node there is one line a node; of many nodes the 12 highest, and a band for the others.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,23 @@ class Chart:
     by_node: tuple[tuple[str, StrOrPromise], ...]
     limit: str = ""
     from_zero: bool = True
+    about: StrOrPromise = ""
+
+    @property
+    def fields(self) -> list[Shown]:
+        """Return the metrics of the lines, as the catalogue explains them."""
+        return [shown(metric) for metric in dict.fromkeys(line.metric for line in self.lines)]
+
+    @property
+    def combined(self) -> list[StrOrPromise]:
+        """Return sentences about how nodes make one line, and what lines by node are."""
+        kinds = {line.over for line in self.lines if line.kind != "limit"}
+        found: list[StrOrPromise] = []
+        if "sum" in kinds:
+            found.append(OVER_PRIMARIES if self.totals == {"primaries"} else OVER_ALL)
+        if kinds - {"sum"}:
+            found.append(SPREAD_SENTENCE)
+        return [*found, BY_NODE]
 
     @property
     def sources(self) -> list[str]:
@@ -50,10 +73,13 @@ class Chart:
     @property
     def added_up(self) -> StrOrPromise:
         """Return over which nodes the totals run, for the sentence under the chart."""
-        totals = {shown(line.metric).over_nodes for line in self.lines if line.over == "sum"}
-        if totals == {"primaries"}:
+        if self.totals == {"primaries"}:
             return _("totals over primaries")
-        return _("totals over all nodes") if totals else ""
+        return _("totals over all nodes") if self.totals else ""
+
+    @property
+    def totals(self) -> set[str]:
+        return {shown(line.metric).over_nodes for line in self.lines if line.over == "sum"}
 
     def spec(self) -> dict[str, Any]:
         """Return what the script needs, with plain texts."""
@@ -92,6 +118,7 @@ CHARTS: tuple[Chart, ...] = (
             ("used_memory_peak", _("peak")),
         ),
         limit="maxmemory",
+        about=_("Memory that the data takes, what the system gives for it, and the limit where evictions begin."),
     ),
     Chart(
         "memory-share",
@@ -99,6 +126,7 @@ CHARTS: tuple[Chart, ...] = (
         "share",
         spread("memory_used_ratio"),
         (("memory_used_ratio", _("used of the limit")),),
+        about=_("How full each node is: a full one evicts keys or refuses writes."),
     ),
     Chart(
         "cpu",
@@ -110,6 +138,7 @@ CHARTS: tuple[Chart, ...] = (
             Line("cpu_ratio", "max", _("all threads, busiest node")),
         ),
         (("main_thread_cpu_ratio", _("main thread")), ("cpu_ratio", _("all threads"))),
+        about=_("How busy the thread that runs commands is: once a core is full, all clients wait."),
     ),
     Chart(
         "commands",
@@ -117,6 +146,7 @@ CHARTS: tuple[Chart, ...] = (
         "count/s",
         spread("commands_per_second", "sum"),
         (("commands_per_second", _("commands")),),
+        about=_("Commands that the servers run each second."),
     ),
     Chart(
         "connections",
@@ -129,6 +159,7 @@ CHARTS: tuple[Chart, ...] = (
         ),
         (("connected_clients", _("connections")),),
         limit="maxclients",
+        about=_("Connections that clients hold open; at maxclients new ones are refused."),
     ),
     Chart(
         "connection-rates",
@@ -139,8 +170,19 @@ CHARTS: tuple[Chart, ...] = (
             Line("rejected_connections_per_second", "sum", _("rejected"), "alarm"),
         ),
         (("connections_received_per_second", _("new")), ("rejected_connections_per_second", _("rejected"))),
+        about=_(
+            "How often clients connect anew, and how many were turned away: many new ones mean clients that keep none."
+        ),
     ),
-    Chart("hits", _("Hit ratio"), "share", spread("hit_ratio"), (("hit_ratio", _("hit ratio")),), from_zero=False),
+    Chart(
+        "hits",
+        _("Hit ratio"),
+        "share",
+        spread("hit_ratio"),
+        (("hit_ratio", _("hit ratio")),),
+        from_zero=False,
+        about=_("Of the keys looked up, the share that was there."),
+    ),
     Chart(
         "evictions",
         _("Evicted and expired keys"),
@@ -150,6 +192,7 @@ CHARTS: tuple[Chart, ...] = (
             Line("evicted_keys_per_second", "sum", _("evicted"), "alarm"),
         ),
         (("evicted_keys_per_second", _("evicted")), ("expired_keys_per_second", _("expired"))),
+        about=_("Keys removed because their time was over, and keys thrown out because memory was full."),
     ),
     Chart(
         "keys",
@@ -161,6 +204,7 @@ CHARTS: tuple[Chart, ...] = (
             Line("keys_without_ttl", "sum", _("without a time to live")),
         ),
         (("keys", _("all keys")), ("expires", _("with a time to live")), ("keys_without_ttl", _("without"))),
+        about=_("How many keys there are, and how many of them will never expire."),
     ),
     Chart(
         "network",
@@ -171,6 +215,7 @@ CHARTS: tuple[Chart, ...] = (
             Line("network_input_bytes_per_second", "sum", _("in")),
         ),
         (("network_output_bytes_per_second", _("out")), ("network_input_bytes_per_second", _("in"))),
+        about=_("Bytes that clients send and receive each second; replication is left out."),
     ),
     Chart(
         "replication",
@@ -178,6 +223,7 @@ CHARTS: tuple[Chart, ...] = (
         "bytes",
         spread("replication_lag_bytes"),
         (("replication_lag_bytes", _("bytes behind")),),
+        about=_("How many bytes of changes replicas have still to receive: lost in a failover."),
     ),
     Chart(
         "replication-age",
@@ -185,6 +231,7 @@ CHARTS: tuple[Chart, ...] = (
         "seconds",
         spread("replication_lag_seconds"),
         (("replication_lag_seconds", _("time")),),
+        about=_("How long ago each replica last told its primary how far it is."),
     ),
     Chart(
         "fragmentation",
@@ -193,6 +240,7 @@ CHARTS: tuple[Chart, ...] = (
         spread("mem_fragmentation_ratio"),
         (("mem_fragmentation_ratio", _("resident over used")),),
         from_zero=False,
+        about=_("Memory that the system gives over memory in use: far above 1 is waste, below 1 is swapped out."),
     ),
     Chart(
         "answers",
@@ -200,6 +248,7 @@ CHARTS: tuple[Chart, ...] = (
         "seconds",
         spread("round_trip_seconds"),
         (("round_trip_seconds", _("answer time")),),
+        about=_("How long nodes take to answer our own polls, the network included."),
     ),
 )
 
@@ -227,4 +276,24 @@ def words() -> dict[str, str]:
         "summary": gettext("%(title)s: %(lines)s"),
         "toggle": gettext("Show or hide %s"),
         "backwards": gettext("The range ends before it begins."),
+        "gap": gettext("no sample"),
+        "was": gettext("before %s"),
+        "before": gettext("%(line)s, %(when)s"),
+        "day-before": gettext("a day before"),
+        "week-before": gettext("a week before"),
+        "no-past": gettext("No samples then."),
+        "time": gettext("Time"),
+        "newestfirst": gettext("Newest first."),
+        "thinned": gettext("One point in %(every)s is shown, of %(total)s; the CSV file has them all."),
+        "highest": gettext("%s, highest"),
+        "lowest": gettext("%s, lowest"),
+        "drawn": gettext("Drawn now: one point every %(step)s, from %(tier)s."),
+        "logged": gettext("On the logarithmic scale zero lies on the lower edge."),
+        "tierraw": gettext("the samples of each poll"),
+        "tierdetail": gettext("samples taken every five minutes"),
+        "tier5m": gettext("means of five minutes"),
+        "tier1h": gettext("means of an hour"),
+        "tierother": gettext("counts of whole intervals"),
+        "copied": gettext("The link is copied."),
+        "linked": gettext("The link is now in the address bar: copy it there."),
     }

@@ -149,3 +149,26 @@ def test_it_draws_only_what_the_catalogue_has(chart: Chart) -> None:
     assert chart.sources
     for line in chart.lines:
         assert line.over != "sum" or shown(line.metric).over_nodes != "max"
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
+def test_it_explains_each_chart_with_the_words_of_the_catalogue(chart: Chart) -> None:
+    assert chart.about
+    assert [field.name for field in chart.fields] == list(dict.fromkeys(line.metric for line in chart.lines))
+    assert all(field.meaning and field.unit for field in chart.fields)
+    assert len(chart.combined) in {2, 3}
+
+
+def test_it_says_over_which_nodes_a_chart_adds_up() -> None:
+    charts = {chart.key: [str(sentence) for sentence in chart.combined] for chart in CHARTS}
+
+    assert charts["memory"][0].startswith("Totals count primaries only")
+    assert charts["connection-rates"][0].startswith("Totals add up all nodes")
+    assert "no hot node hides" in charts["hits"][0]
+
+
+def test_it_leaves_out_bars_and_tools_on_a_screen_on_the_wall() -> None:
+    cache_with_nodes()
+
+    assert "data-tv" not in page().split(">", 2)[1]
+    assert 'data-tv="1"' in client_of().get("/caches/game/?tv=1").content.decode().split(">", 2)[1]

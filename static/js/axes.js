@@ -54,7 +54,28 @@ export function roundAxis(axis, unit, fromZero) {
   axis.step = step;
 }
 
+// Fix a logarithmic axis to whole powers around its data; zero and what is below lie on its lower edge.
+export function logAxis(axis, unit) {
+  const base = unit.startsWith("bytes") ? 2 : 10;
+  const shown = axis.chart.data.datasets.filter((line) => !line.hidden).flatMap(({ data }) => data.map(({ y }) => y));
+  const positive = shown.filter((value) => value > 0);
+  const power = (value, round) => round(Math.log(value) / Math.log(base) + 1e-9 * (round === Math.floor ? 1 : -1));
+  const isShare = unit.endsWith("share");
+  const [least, most] = positive.length
+    ? [positive.reduce((one, other) => Math.min(one, other)), positive.reduce((one, other) => Math.max(one, other))]
+    : isShare ? [0.01, 1] : [1, base];
+  const low = power(least, Math.floor);
+  const high = Math.max(low + 1, power(most, Math.ceil));
+  const stride = Math.ceil((high - low) / MOST_TICKS);
+  axis.min = base ** low;
+  axis.max = base ** high;
+  const between = base === 10 && high - low === 1 ? [1, 2, 5, 10] : undefined;
+  const powers = Array.from({ length: Math.floor((high - low) / stride) + 1 }, (_, index) => base ** (low + index * stride));
+  axis.marks = between?.map((factor) => factor * axis.min) ?? powers;
+}
+
 export function valueTicks(axis) {
+  if (axis.type === "logarithmic") return axis.marks.map((value) => ({ value }));
   const ticks = [];
   for (let index = 0; axis.min + index * axis.step <= axis.max * 1.0001; index += 1) {
     ticks.push({ value: axis.min + index * axis.step });

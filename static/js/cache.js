@@ -1,5 +1,7 @@
 // The charts of a cache's page: which are in sight, what they need, and the address that remembers it all.
+import * as address from "./address.js";
 import { PanelChart } from "./chart.js";
+import { Comparison } from "./compare.js";
 import { metricsOf } from "./lines.js";
 import { readPalette } from "./palette.js";
 import { Range } from "./range.js";
@@ -15,9 +17,8 @@ const words = document.getElementById("chart-words").dataset;
 const board = document.getElementById("charts");
 const tools = document.getElementById("chart-tools");
 const mark = document.getElementById("live-mark");
-const given = new URLSearchParams(location.search);
-const hidden = new Set((given.get("off") ?? "").split(",").filter(Boolean));
-let by = given.get("by") === "node" ? "node" : "cache";
+const hidden = new Set(address.given("off").split(",").filter(Boolean));
+let by = address.given("by") === "node" ? "node" : "cache";
 let palette = readPalette();
 let step = 0;
 // Charts drawn before this moment show another range or other lines than are asked for now.
@@ -40,13 +41,7 @@ function reload() {
 }
 
 function remember() {
-  const address = new URL(location);
-  const parts = { ...range.parameters(), by: by === "node" ? by : undefined, off: [...hidden].join(",") || undefined };
-  for (const [name, value] of Object.entries(parts)) {
-    if (value) address.searchParams.set(name, value);
-    else address.searchParams.delete(name);
-  }
-  history.replaceState(null, "", address);
+  address.remember({ ...range.parameters(), by: by === "node" ? by : undefined, off: [...hidden].join(",") });
 }
 
 const samples = () => document.getElementById("live")?.dataset.samples;
@@ -62,10 +57,11 @@ async function load(signal) {
   const bounds = range.bounds();
   const metrics = [...new Set(wanted.flatMap(neededBy))];
   const question = { ...bounds, by, limit: by === "node" ? NODE_LINES : undefined, signal };
-  const found = await fetchSeries(board.dataset.seriesUrl, metrics, question);
+  const url = board.dataset.seriesUrl;
+  const [found, past] = await Promise.all([fetchSeries(url, metrics, question), comparison.fetch(url, metrics, question)]);
   const all = [...found.values()];
   step = Math.min(...all.map((series) => series.step));
-  const view = { by, ...bounds, samples: samples(), isAnswered: all.some(isAnswered) };
+  const view = { by, ...bounds, samples: samples(), isAnswered: all.some(isAnswered), past };
   for (const panel of wanted) {
     panel.show(found, view, palette);
     panel.shownAt = Date.now();
@@ -101,6 +97,8 @@ const range = new Range(tools, () => {
   remember();
   reload();
 });
+
+const comparison = new Comparison(tools, reload);
 
 function showBy() {
   for (const button of tools.querySelectorAll("[data-by]")) {

@@ -1,13 +1,21 @@
 // One chart: canvas, legend, states. It is given series and draws them; it asks nobody for anything.
-import { roundAxis, timeLabel, timeTicks, valueTicks } from "./axes.js";
+import { logAxis, roundAxis, timeLabel, timeTicks, valueTicks } from "./axes.js";
+import { pastLines } from "./compare.js";
 import { markers } from "./events.js";
+import { drawLegend, writeValues } from "./legend.js";
 import { nodeLines, wholeCacheLines } from "./lines.js";
+import { ChartMenu } from "./menu.js";
 import { pointer } from "./pointer.js";
+import { isLog } from "./scale.js";
 import { WRITERS } from "./units.js";
 import { exactMoment } from "./zones.js";
 
 const words = document.getElementById("chart-words").dataset;
-const AXIS_WIDTH = 66;
+// In the size of the page's type, which is larger on a screen on the wall.
+const typeSize = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+const axisWidth = () => 4.125 * typeSize();
+const ON_LINES = { type: "linear", bounds: "ticks" };
+const ON_LOG = { type: "logarithmic", bounds: "data" };
 // A limit far above the data would press it flat: below this share it is named in the legend only.
 const LIMIT_SHARE = 0.4;
 
@@ -17,6 +25,8 @@ export class PanelChart {
     this.canvas = figure.querySelector("canvas");
     this.write = WRITERS[spec.unit];
     this.setUpMetricChoice();
+    this.menu = new ChartMenu(this);
+    for (const name of ["scale-changed", "tv-changed"]) document.addEventListener(name, () => this.redraw());
     this.showState(words.loading);
   }
 
@@ -39,15 +49,18 @@ export class PanelChart {
     button.onclick = retry;
   }
 
-  // `view` is {by, from, to, samples, isAnswered}; `found` maps metric names to series.
+  // `view` is {by, from, to, samples, isAnswered, past}; `found` maps metric names to series.
   show(found, view, palette) {
     Object.assign(this, { found, view, palette });
     this.choice.hidden = view.by !== "node" || this.spec.by_node.length < 2;
     const lines = this.linesOf(found, view, palette);
-    this.fitLimits(lines);
-    this.draw(lines, view, palette);
-    this.drawLegend(lines);
+    const past = view.past ? pastLines(this.linesOf(view.past.found, view, palette), lines, view.past) : [];
+    this.lines = [...lines, ...past];
+    this.fitLimits(this.lines);
+    this.draw(this.lines, view, palette);
+    drawLegend(this, lines);
     this.showState(this.emptyReason(lines, view));
+    this.menu.refresh();
   }
 
   linesOf(found, view, palette) {
@@ -76,14 +89,24 @@ export class PanelChart {
   }
 
   draw(lines, view, palette) {
-    if (!this.chart) this.chart = new window.Chart(this.canvas, this.configuration());
+    if (!this.chart) {
+      this.chart = new window.Chart(this.canvas, this.configuration());
+      this.chart.onPoint = (at) => writeValues(this, at);
+    }
     const { options } = this.chart;
+    const isOnLog = isLog(this.spec.key);
+    const isStacked = Boolean(this.spec.stacked) && !isOnLog;
+    // Chart.js would end a logarithmic axis on its own ticks, not on ours.
+    Object.assign(options.scales.y, { ...(isOnLog ? ON_LOG : ON_LINES), stacked: isStacked });
+    // Areas in layers mean sums, which a logarithmic axis does not show.
+    for (const line of lines) if (isOnLog && line.fill === "stack") line.fill = false;
     this.chart.data.datasets = lines;
     Object.assign(options.scales.x, { min: view.from, max: view.to });
     for (const axis of Object.values(options.scales)) {
       axis.grid.color = palette.grid;
       axis.border.color = palette.line;
       axis.ticks.color = palette.soft;
+      axis.ticks.font.size = typeSize() * 0.6875;
     }
     options.font.family = getComputedStyle(document.body).fontFamily;
     const { tooltip } = options.plugins;
@@ -92,26 +115,27 @@ export class PanelChart {
   }
 
   configuration() {
-    const { unit, from_zero: fromZero } = this.spec;
+    const { key, unit, from_zero: fromZero } = this.spec;
     const grid = { drawTicks: false };
-    const ticks = { font: { size: 11 }, maxRotation: 0, autoSkip: false, padding: 6 };
+    const ticks = { font: {}, maxRotation: 0, autoSkip: false, padding: 6 };
     const x = {
       type: "linear",
+      min: this.view.from,
+      max: this.view.to,
       grid: { ...grid, display: false },
       border: {},
       ticks: { ...ticks, callback: (value) => timeLabel(value, this.view.to - this.view.from) },
-      afterBuildTicks: (axis) => (axis.ticks = timeTicks(axis.min, axis.max, axis.chart.width - AXIS_WIDTH)),
+      afterBuildTicks: (axis) => (axis.ticks = timeTicks(axis.min, axis.max, axis.chart.width - axisWidth())),
     };
     const y = {
-      type: "linear",
+      type: isLog(key) ? "logarithmic" : "linear",
       beginAtZero: fromZero,
-      stacked: Boolean(this.spec.stacked),
       grid,
       border: { display: false },
       ticks: { ...ticks, callback: (value) => this.write(value) },
-      afterDataLimits: (axis) => roundAxis(axis, unit, fromZero),
+      afterDataLimits: (axis) => (isLog(key) ? logAxis(axis, unit) : roundAxis(axis, unit, fromZero)),
       afterBuildTicks: (axis) => (axis.ticks = valueTicks(axis)),
-      afterFit: (axis) => (axis.width = AXIS_WIDTH),
+      afterFit: (axis) => (axis.width = axisWidth()),
     };
     return {
       type: "line",
@@ -151,37 +175,11 @@ export class PanelChart {
     };
   }
 
-  drawLegend(lines) {
-    const shown = lines.filter((line) => !line.isCompanion && !line.isEmpty);
-    const items = shown.map((line) => this.legendItem(line));
-    const legend = this.figure.querySelector(".chart-legend");
-    const focused = [...legend.children].indexOf(document.activeElement);
-    legend.replaceChildren(...items);
-    items[focused]?.focus();
-    const main = shown.find((line) => !line.isLimit);
-    this.figure.querySelector(".chart-now").textContent = main && this.view.by === "cache" ? this.write(main.now) : "";
-    const summary = shown.map((line) => `${line.label} ${this.write(line.now)}`).join(", ");
-    this.canvas.setAttribute("aria-label", words.summary.replace("%(title)s", this.spec.title).replace("%(lines)s", summary || words.empty));
-  }
-
-  legendItem(line) {
-    const button = document.createElement("button");
-    const [mark, name, value] = ["i", "span", "b"].map((tag) => button.appendChild(document.createElement(tag)));
-    const isOff = this.isHidden(line);
-    button.type = "button";
-    button.title = line.hint ?? words.toggle.replace("%s", line.label);
-    button.setAttribute("aria-pressed", String(!isOff));
-    mark.style.background = line.borderColor;
-    mark.className = line.borderDash?.length ? "dashed" : "";
-    name.textContent = line.label;
-    value.textContent = this.write(line.now);
-    button.addEventListener("click", () => {
-      const key = `${this.spec.key}.${line.key}`;
-      if (!this.hidden.delete(key)) this.hidden.add(key);
-      this.onHide();
-      this.redraw();
-    });
-    return button;
+  toggleLine(line) {
+    const key = `${this.spec.key}.${line.key}`;
+    if (!this.hidden.delete(key)) this.hidden.add(key);
+    this.onHide();
+    this.redraw();
   }
 
   redraw(palette = this.palette) {

@@ -8,6 +8,9 @@ const highest = (values) => values.reduce((top, value) => (value !== null && val
 const hasValues = (values) => values.some((value) => value !== null);
 const newest = (values) => values.findLast((value) => value !== null) ?? null;
 
+// Return the value drawn nearest to a time in epoch seconds, null in a gap and beyond the ends.
+export const valueAt = ({ data, step }, at) => data[Math.round((at - data[0]?.x) / step)]?.y ?? null;
+
 // A sample between two gaps is a line without length: it gets a dot.
 const loneRadii = (values) =>
   values.map((value, index) => (value !== null && values[index - 1] == null && values[index + 1] == null ? 1.5 : 0));
@@ -15,6 +18,9 @@ const loneRadii = (values) =>
 export function style(series, values, look) {
   return {
     data: points(series, values),
+    step: series.step,
+    tier: series.tier,
+    unit: series.unit,
     borderWidth: 1.6,
     pointRadius: loneRadii(values),
     pointHitRadius: 0,

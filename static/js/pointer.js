@@ -1,7 +1,8 @@
-// A Chart.js plugin: a line under the pointer on all charts at once, and a drag that chooses a range.
+// A Chart.js plugin: a crosshair at one time on all charts at once, and a drag that chooses a range.
 const LEAST_DRAG = 6;
 const charts = new Set();
-let hoveredAt = null;
+let pointedAt = null;
+let frame;
 
 function timeAt(chart, event) {
   const box = chart.canvas.getBoundingClientRect();
@@ -9,19 +10,30 @@ function timeAt(chart, event) {
   return chart.scales.x.getValueForPixel(Math.min(Math.max(event.clientX - box.left, left), right));
 }
 
-function hover(at) {
-  hoveredAt = at;
-  for (const chart of charts) if (chart.width) chart.draw();
+function point(at) {
+  pointedAt = at;
+  frame ??= requestAnimationFrame(() => {
+    frame = undefined;
+    for (const chart of charts) {
+      chart.onPoint?.(pointedAt);
+      if (chart.width) chart.draw();
+    }
+  });
 }
+
+// The time under the crosshair in epoch seconds, null without one.
+export const pointed = () => pointedAt;
 
 function listen(chart) {
   const { canvas } = chart;
   canvas.addEventListener("pointermove", (event) => {
     if (chart.drag) chart.drag.to = timeAt(chart, event);
-    hover(timeAt(chart, event));
+    point(timeAt(chart, event));
   });
-  canvas.addEventListener("pointerleave", () => hover(null));
+  // A finger hides what it points at: its crosshair stays until the next touch elsewhere.
+  canvas.addEventListener("pointerleave", (event) => event.pointerType === "touch" || point(null));
   canvas.addEventListener("pointerdown", (event) => {
+    point(timeAt(chart, event));
     // A finger scrolls the page; only a mouse or pen drags a range.
     if (event.button !== 0 || event.pointerType === "touch") return;
     canvas.setPointerCapture(event.pointerId);
@@ -30,19 +42,22 @@ function listen(chart) {
   canvas.addEventListener("pointerup", (event) => {
     const { drag } = chart;
     chart.drag = null;
-    hover(null);
     if (!drag || Math.abs(event.clientX - drag.startX) < LEAST_DRAG) return;
+    point(null);
     const [from, to] = [drag.from, timeAt(chart, event)].sort((one, other) => one - other);
     canvas.dispatchEvent(new CustomEvent("range-dragged", { bubbles: true, detail: { from, to } }));
   });
   canvas.addEventListener("pointercancel", () => (chart.drag = null));
 }
 
-function drawLine(chart) {
-  const { ctx, chartArea, scales } = chart;
-  const x = Math.round(scales.x.getPixelForValue(hoveredAt)) + 0.5;
-  if (hoveredAt === null || x < chartArea.left || x > chartArea.right) return;
-  ctx.strokeStyle = scales.x.options.border.color;
+document.addEventListener("pointerdown", ({ target }) => {
+  if (pointedAt !== null && !(target instanceof HTMLCanvasElement)) point(null);
+});
+
+function drawLine({ ctx, chartArea, scales }) {
+  const x = Math.round(scales.x.getPixelForValue(pointedAt)) + 0.5;
+  if (pointedAt === null || x < chartArea.left || x > chartArea.right) return;
+  ctx.strokeStyle = scales.x.options.ticks.color;
   ctx.lineWidth = 1;
   ctx.beginPath();
   ctx.moveTo(x, chartArea.top);
