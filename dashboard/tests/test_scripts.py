@@ -63,7 +63,9 @@ def page(browser: Browser) -> Iterator[Page]:
     each other in one thread."""
     page = browser.new_page(timezone_id="Asia/Tokyo")
     words = render_to_string("_words.html", {"id": "words", "words": units.unit_words()})
-    page.route("**/*", lambda route: route.fulfill(body=f"<html lang=en>{words}", content_type="text/html"))
+    page.route(
+        "**/*", lambda route: route.fulfill(body=f"<html lang=en>{words}", content_type="text/html; charset=utf-8")
+    )
     page.route(
         "**/static/**", lambda route: route.fulfill(path=BASE_DIR / route.request.url.split("shardwatch.test/")[1])
     )
