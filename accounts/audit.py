@@ -21,6 +21,7 @@ ACTIONS = {
     "cache.delete": _("deleted the cache"),
     "event.add": _("added the note on"),
     "event.change": _("changed the note on"),
+    "clients.read": _("read the client lists of"),
     "secrets.rotate": _("encrypted all secrets with the newest key"),
 }
 

@@ -31,6 +31,8 @@ CLIENT_LIST: Command = ("CLIENT", "LIST")
 # The longest that one node may take, and all nodes of a cache together.
 NODE_SECONDS = 30.0
 CACHE_SECONDS = 60.0
+# The same while somebody waits for it.
+DEMAND_SECONDS = 20.0
 # A list is not read again so soon, however often somebody asks.
 PAUSE = timedelta(seconds=10)
 
@@ -66,20 +68,22 @@ def due_caches(now: datetime | None = None) -> list[int]:
     return list(Cache.objects.filter(is_paused=False).values_list("pk", flat=True))
 
 
-def read(cache_id: int, is_demanded: bool = False) -> bool:
+def read(cache_id: int, is_demanded: bool = False, node_id: int = 0) -> bool:
     """Read the client lists of a cache's nodes; return False where somebody just did or does so.
 
-    On demand all nodes are read, else those that answer, allow it and have no more than CLIENTS_LIMIT connections.
+    On demand all nodes are read, or the one given, else those that answer, allow it and have no more than
+    CLIENTS_LIMIT connections.
     """
     now = timezone.now()
     caches = read_caches([cache_id])
     if not caches or not _begin(cache_id, now):
         return False
     try:
-        looks = _looks(cache_id, is_demanded)
+        looks = [look for look in _looks(cache_id, is_demanded) if node_id in {0, look.node.pk}]
         if looks:
             tls = bool(caches[0].seeds) and caches[0].seeds[0].tls
-            asyncio.run(_look_at_all(looks, Way.of(Cache.objects.get(pk=cache_id), tls)))
+            way, seconds = Way.of(Cache.objects.get(pk=cache_id), tls), DEMAND_SECONDS if is_demanded else CACHE_SECONDS
+            asyncio.run(_look_at_all(looks, way, time.monotonic() + seconds))
             _write(looks, timezone.now())
     finally:
         ClientTurn.objects.filter(cache_id=cache_id).update(ended_at=timezone.now())
@@ -115,9 +119,8 @@ def _looks(cache_id: int, is_demanded: bool) -> list[Look]:
     ]
 
 
-async def _look_at_all(looks: Sequence[Look], way: Way) -> None:
+async def _look_at_all(looks: Sequence[Look], way: Way, end: float) -> None:
     """Look at one node after the other: a cache must not stand still as a whole."""
-    end = time.monotonic() + CACHE_SECONDS
     for look in looks:
         began = time.monotonic()
         try:
