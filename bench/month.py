@@ -1,5 +1,6 @@
 """The same samples of a cluster of six nodes in our tables and in Prometheus' blocks."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,10 +17,11 @@ from fleet.models import Cache, Node, Shard
 
 HOUR, DAY = 3600, 86_400
 SHARDS = 3
-# A piece divides a day and a block of Prometheus, and END ends both: none of them is half full.
+# A piece divides a day and a block of Prometheus.
 PIECE_SECONDS = 6 * HOUR
 PIECE_TICKS = PIECE_SECONDS // INTERVAL_SECONDS
-END = 20_286 * DAY
+# The last midnight: recent enough for charts to read the raw samples that have not been dropped.
+END = int(time.time()) // DAY * DAY
 
 
 def moment(stamp: float) -> datetime:
@@ -70,7 +72,7 @@ def load(directory: Path, promtool: str | None, days: int) -> Month:
             text = (directory / f"{start}.txt").open("w")
         _store_piece(month, start, text)
         end = start + PIECE_SECONDS
-        if backfill and text and end % BLOCK_SECONDS == 0:
+        if backfill and text and (end % BLOCK_SECONDS == 0 or end == END):
             _close(text, backfill)
             text = None
         if end % DAY == 0:

@@ -8,7 +8,7 @@ import orjson
 from django.conf import settings
 from django.db import connection
 
-from bench import peers
+from bench import details, peers
 from bench.database import own_database
 from bench.month import DAY, END, HOUR, Month, load, moment
 from bench.peers import Prometheus
@@ -16,6 +16,7 @@ from bench.report import NOT_INSTALLED, Report, Row, compared
 from bench.timing import interleaved
 from bench.workload import INTERVAL_SECONDS, instance
 from collectors import series
+from collectors.partitions import PARTITIONED
 from collectors.series import Series
 
 METRIC = "used_memory"
@@ -35,7 +36,7 @@ def run(quick: bool) -> Report:
     with own_database() as database:
         report.versions["postgres"] = database.version()
         month = load(database.directory, promtool, days=9 if quick else 30)
-        _sizes(report, month, database.directory / "data" if promtool else None)
+        _sizes(report, month, database.directory, promtool)
         if promtool is None:
             _panels(report, month, None, runs)
         else:
@@ -44,29 +45,37 @@ def run(quick: bool) -> Report:
     return report
 
 
-def _sizes(report: Report, month: Month, blocks: Path | None) -> None:
-    values_a_row = month.values / month.rows
-    per_day = {table: _node_day_bytes(table) for table in ROWS_A_DAY}
-    peer_bytes = peers.folder_bytes(blocks) if blocks else None
-    peer_sample = peer_bytes / month.values if peer_bytes else None
+def _sizes(report: Report, month: Month, directory: Path, promtool: str | None) -> None:
+    peer_bytes = peers.folder_bytes(directory / "data") if promtool else None
     peer_day = peer_bytes / month.days / len(month.nodes) if peer_bytes else None
-    note = "" if blocks else NOT_INSTALLED
-    ours = per_day["sample"] / ROWS_A_DAY["sample"] / values_a_row
-    report.add(Row("raw sample on disk", "bytes", ours, peer_sample, bar=BYTES_BAR, note=note))
+    note = "" if promtool else NOT_INSTALLED
+    values = month.values / month.rows
+    per_day = {table: _node_day_bytes(table) for table in ROWS_A_DAY}
+    ours, peer = per_day["sample"] / ROWS_A_DAY["sample"] / values, peer_bytes and peer_bytes / month.values
+    report.add(Row("raw sample on disk", "bytes", ours, peer, bar=BYTES_BAR, note=note))
     for table, size in per_day.items():
         report.add(Row(f"{table}, a node and day", "bytes", size, peer_day if table == "sample" else None))
-    kept = {
-        "sample": settings.RETENTION_RAW_DAYS,
-        "rollup_5m": min(WHOLE_DAYS, settings.RETENTION_5M_DAYS),
-        "rollup_1h": min(WHOLE_DAYS, settings.RETENTION_1H_DAYS),
-    }
-    whole = sum(per_day[table] * days for table, days in kept.items())
-    peer_whole = peer_day * WHOLE_DAYS if peer_day else None
-    report.add(Row(f"a node for {WHOLE_DAYS} days", "bytes", whole, peer_whole, bar=WHOLE_BAR, note=note))
-    report.notes.append(
-        f"{month.values:,} numbers of {len(month.nodes)} nodes in {month.days} days, {values_a_row:.1f} a row;"
-        f" {WHOLE_DAYS} days are computed from the bytes measured and RETENTION_*: {kept}."
-    )
+    numbers = details.reported(directory)
+    detail = details.node_day_bytes(month.nodes, numbers)
+    peer_detail = details.peer_node_day_bytes(directory, promtool, numbers) if promtool else None
+    report.add(Row("detail, a node and day", "bytes", detail, peer_detail))
+    whole = sum(size * min(WHOLE_DAYS, _kept_days(table)) for table, size in per_day.items())
+    peer_whole = peer_day and peer_day * WHOLE_DAYS
+    title = f"a node for {WHOLE_DAYS} days"
+    report.add(Row(title, "bytes", whole, peer_whole, bar=WHOLE_BAR, note=note))
+    whole += detail * min(WHOLE_DAYS, _kept_days("detail"))
+    peer_whole = peer_whole + peer_detail * WHOLE_DAYS if peer_whole and peer_detail else None
+    report.add(Row(f"{title}, with details", "bytes", whole, peer_whole, bar=WHOLE_BAR, note=note))
+    kept = ", ".join(f"{table} {_kept_days(table)}" for table in [*per_day, "detail"])
+    report.notes += [
+        f"{month.values:,} numbers of {len(month.nodes)} nodes in {month.days} days, {values:.1f} a row.",
+        f"{WHOLE_DAYS} days are computed from the bytes measured and the days that tables are kept: {kept}.",
+        f"{len(numbers)} numbers are details: ours every {settings.DETAIL_INTERVAL_SECONDS} s, the peer's always.",
+    ]
+
+
+def _kept_days(table: str) -> int:
+    return int(getattr(settings, PARTITIONED[table].keep_setting))
 
 
 def _node_day_bytes(table: str) -> float:
