@@ -25,7 +25,7 @@ class Point:
     failed_per_second: float = 0.0
     calls: int = 0
     usec: int = 0
-    buckets: list[int] = field(default_factory=lambda: [0] * BUCKETS)
+    buckets: dict[int, int] = field(default_factory=dict)
 
     def add(self, other: "Point") -> None:
         self.calls_per_second += other.calls_per_second
@@ -34,7 +34,9 @@ class Point:
         self.failed_per_second += other.failed_per_second
         self.calls += other.calls
         self.usec += other.usec
-        self.buckets = [mine + theirs for mine, theirs in zip(self.buckets, other.buckets, strict=True)]
+
+    def percentile_usec(self, share: float) -> float | None:
+        return percentile_usec([self.buckets.get(bucket, 0) for bucket in range(BUCKETS)], share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Measure:
     unit: str
     value: Callable[[Point, int], float | None]
     weigh: Callable[[Point], float]
+    is_percentile: bool = False
 
 
 def _by_calls(point: Point) -> float:
@@ -55,7 +58,7 @@ def _by_time(point: Point) -> float:
 
 
 def _percentile(share: float) -> Measure:
-    return Measure("usec", lambda point, nodes: percentile_usec(point.buckets, share), _by_calls)
+    return Measure("usec", lambda point, nodes: point.percentile_usec(share), _by_calls, is_percentile=True)
 
 
 MEASURES = {
@@ -94,10 +97,19 @@ class TallySeries:
     lines: list[NameLine]
 
 
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The points of a series: `count` of them, `step` seconds apart, from `start` (epoch seconds)."""
+
+    start: int
+    step: int
+    count: int
+
+
 def read(
     scope: Scope, measure: str, limit: int = LINES, step: int | None = None, now: datetime | None = None
 ) -> TallySeries:
-    """Return the `limit` heaviest names and the sum of the others as OTHER, heaviest first.
+    """Return the `limit` heaviest names, heaviest first, and but for percentiles the sum of the others as OTHER.
 
     Raise RangeError where the range is empty or `step` asks for more points than 2,000.
     """
@@ -107,9 +119,14 @@ def read(
     first = int(scope.start.timestamp()) // seconds * seconds
     scope = replace(scope, start=datetime.fromtimestamp(first, UTC), end=min(scope.end, _settled(seconds, moment)))
     count = max(-(-(int(scope.end.timestamp()) - first) // seconds), 0)
-    found, nodes = _points(scope, moment, first, seconds, count)
-    chosen = MEASURES[measure]
-    lines = _lines(found, nodes, chosen, limit, count)
+    chosen, grid = MEASURES[measure], Grid(first, seconds, count)
+    found, nodes = _points(scope, moment, grid)
+    names = _heaviest(found, chosen, limit)
+    if chosen.is_percentile:
+        _add_histograms(found, names, scope, moment, grid)
+    elif rest := _rest(found, names):
+        found[OTHER], names = rest, [*names, OTHER]
+    lines = [NameLine(name, [_value(found[name], at, nodes, chosen) for at in range(count)]) for name in names]
     return TallySeries(measure, chosen.unit, tier.table.removeprefix("tally_"), first, seconds, count, nodes, lines)
 
 
@@ -150,38 +167,48 @@ RATES = (
 HISTOGRAMS = (
     PART + " SELECT point, tally_name.name, bucket, counted FROM (SELECT point, h.id, h.bucket,"
     " sum(h.counted)::bigint AS counted FROM part, unnest(hist_names, hist_buckets, hist_counts)"
-    " AS h (id, bucket, counted) GROUP BY 1, 2, 3) AS sums JOIN tally_name USING (id)"
+    " AS h (id, bucket, counted) WHERE h.id = ANY(ARRAY(SELECT id FROM tally_name WHERE kind = %s AND name = ANY(%s)))"
+    " GROUP BY 1, 2, 3) AS sums JOIN tally_name USING (id)"
 )
-Found = dict[str, dict[int, Point]]
+Points = dict[int, Point]
 
 
-def _points(scope: Scope, now: datetime, first: int, step: int, count: int) -> tuple[Found, list[int]]:
+def _points(scope: Scope, now: datetime, grid: Grid) -> tuple[dict[str, Points], list[int]]:
     """Return the points by name, and how many nodes were measured at each."""
-    found: Found = defaultdict(lambda: defaultdict(Point))
-    nodes: list[set[int]] = [set() for _ in range(count)]
-    for tier, start, end in pieces(scope, now) if count else ():
-        arguments = [first, step, *scope.arguments, start, end]
+    found: dict[str, Points] = defaultdict(lambda: defaultdict(Point))
+    nodes: list[set[int]] = [set() for _ in range(grid.count)]
+    for tier, start, end in pieces(scope, now) if grid.count else ():
+        arguments = [grid.start, grid.step, *scope.arguments, start, end]
         for point, node_ids in run(NODES.format(table=tier.table), arguments):
             nodes[point].update(node_ids)
         for point, name, *rates in run(RATES.format(table=tier.table), arguments):
             found[name][point].add(Point(*rates))
-        for point, name, bucket, counted in run(HISTOGRAMS.format(table=tier.table), arguments):
-            found[name][point].buckets[bucket] += counted
     return found, [len(measured) for measured in nodes]
 
 
-def _lines(found: Found, nodes: Sequence[int], measure: Measure, limit: int, count: int) -> list[NameLine]:
-    weights = {name: sum(map(measure.weigh, points.values())) for name, points in found.items()}
-    busy = sorted((name for name in weights if weights[name] and name != OTHER), key=lambda name: -weights[name])
-    rest: dict[int, Point] = defaultdict(Point)
-    for name in (*busy[limit:], *({OTHER} & found.keys())):
+def _add_histograms(found: dict[str, Points], names: Sequence[str], scope: Scope, now: datetime, grid: Grid) -> None:
+    for tier, start, end in pieces(scope, now) if grid.count else ():
+        arguments = [grid.start, grid.step, *scope.arguments, start, end, scope.kind, list(names)]
+        for point, name, bucket, counted in run(HISTOGRAMS.format(table=tier.table), arguments):
+            buckets = found[name][point].buckets
+            buckets[bucket] = buckets.get(bucket, 0) + counted
+
+
+def _heaviest(found: dict[str, Points], measure: Measure, limit: int) -> list[str]:
+    weights = {name: sum(map(measure.weigh, points.values())) for name, points in found.items() if name != OTHER}
+    return sorted((name for name in weights if weights[name]), key=lambda name: -weights[name])[:limit]
+
+
+def _rest(found: dict[str, Points], names: Sequence[str]) -> Points:
+    """Return the sum of all but the named ones."""
+    rest: Points = defaultdict(Point)
+    for name in found.keys() - set(names):
         for index, point in found[name].items():
             rest[index].add(point)
-    drawn = [(name, found[name]) for name in busy[:limit]] + ([(OTHER, rest)] if rest else [])
-    return [NameLine(name, [_value(points, at, nodes, measure) for at in range(count)]) for name, points in drawn]
+    return rest
 
 
-def _value(points: dict[int, Point], at: int, nodes: Sequence[int], measure: Measure) -> float | None:
+def _value(points: Points, at: int, nodes: Sequence[int], measure: Measure) -> float | None:
     if not nodes[at]:
         return None
     return measure.value(points.get(at) or Point(), nodes[at])

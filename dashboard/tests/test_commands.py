@@ -50,7 +50,7 @@ def test_it_lists_commands_with_their_share_of_time() -> None:
     assert named(html) == ["get", "set"]
     assert "75% of all" in html
     assert "mean only" in html
-    assert "1 min measured on 1 nodes" in html
+    assert "1 min measured on 1 node." in html
 
 
 @pytest.mark.parametrize(

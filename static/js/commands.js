@@ -79,10 +79,12 @@ form.elements.nodes.addEventListener("change", () => {
   location.assign(address);
 });
 board.addEventListener("range-dragged", ({ detail }) => range.zoom(detail.from, detail.to));
-document.addEventListener("theme-changed", () => {
-  palette = readPalette();
-  for (const panel of panels) panel.redraw(palette);
-});
+for (const change of ["theme-changed", "scale-changed"]) {
+  document.addEventListener(change, () => {
+    palette = readPalette();
+    for (const panel of panels) panel.redraw(palette);
+  });
+}
 
 const sight = new IntersectionObserver(
   (entries) => {
