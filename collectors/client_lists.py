@@ -1,6 +1,6 @@
 """Reading client lists: rarely, on connections of their own, one node of a cache after the other.
 
-A server answers nobody else while it writes its list, about a microsecond a connection. So a cache is read
+A server answers nobody else while it writes its list, 2 to 10 usec a connection. So a cache is read
 every CLIENTS_INTERVAL_SECONDS, nodes above CLIENTS_LIMIT only when somebody asks for it, and polls never wait.
 """
 

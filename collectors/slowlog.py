@@ -68,6 +68,8 @@ class SlowGroup:
     def shape(self) -> str:
         """Return the command with the number of its arguments, from the fewest to the most."""
         few, many = self.fewest_arguments, self.most_arguments
+        if not many:
+            return self.command
         return f"{self.command} ×{few}" if few == many else f"{self.command} ×{few}–{many}"
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from pytest_django.fixtures import Settings
 
-from collectors import connections, failures
+from collectors import client_lists, connections, failures
 from collectors.connections import Access
 from collectors.failures import Cause, ReadError
+from collectors.models import ClientReading
 from collectors.tests import peers
 from collectors.tests.certificates import Authority
 from collectors.tests.conftest import Poller, status_of
@@ -210,6 +211,19 @@ def test_it_reads_over_tls(poller: Poller, cache_at: CacheAt, tls_server: TlsSer
 
     assert status_of(cache).failed_reason == ""
     assert poller.sample(cache.nodes.get(), "is_primary") == (True,)
+
+
+def test_it_reads_client_lists_over_tls(
+    poller: Poller, cache_at: CacheAt, tls_server: TlsServer, authority: Authority
+) -> None:
+    _, address = tls_server("localhost")
+    cache = cache_at(address, ca_bundle=authority.pem)
+    poller.poll(cache)
+
+    client_lists.read(cache.pk)
+
+    reading = ClientReading.objects.get()
+    assert (reading.failure, reading.own) == ("", 2)
 
 
 def test_it_shows_a_client_certificate(
