@@ -95,6 +95,18 @@ def test_nodes_that_fall_silent_together_share_an_event() -> None:
     assert event.until == NOW + timedelta(seconds=45)
 
 
+def test_a_node_that_flaps_every_second_makes_one_event() -> None:
+    cache = cache_with_nodes()
+
+    for second in range(0, 240, 2):
+        falls_silent(cache, second, 0)
+        answers(cache, second + 1, 0)
+
+    event = Event.objects.get()
+    assert (event.count, event.nodes[0]["times"], event.at) == (120, 120, NOW)
+    assert event.until == NOW + timedelta(seconds=239)
+
+
 def test_a_node_that_falls_silent_later_has_an_event_of_its_own() -> None:
     cache = cache_with_nodes(1, 1)
 
