@@ -211,24 +211,28 @@ def _leave_out_partial(totals: list[float | None], counts: Sequence[int | None])
 def _node_series(
     metric: Shown, index: int, rows: Sequence[Row], nodes: list[Drawn], grid: Grid, limit: int | None
 ) -> Series:
-    """Rows are (node_id, point, then mean, min, max of each metric)."""
+    """Rows are (node_id, points, then lists of mean, min and max of each metric)."""
     at = 2 + index * 3
-    lines = {node.node_id: _empty_line(node, grid.count) for node in nodes}
-    drawn = set()
-    for row in rows:
-        node_id, point, mean = row[0], row[1], row[at]
-        if mean is not None and 0 <= point < grid.count:
-            line = lines[node_id]
-            line.mean[point], line.minimum[point], line.maximum[point] = mean, row[at + 1], row[at + 2]
-            drawn.add(node_id)
-    kept = [line for node_id, line in lines.items() if node_id in drawn]
-    kept = _fold(kept, limit) if limit and len(kept) > limit else kept
+    by_id = {row[0]: (row[1], row[at : at + 3]) for row in rows}
+    whole = list(range(grid.count))
+    lines = []
+    for node in nodes:
+        points, columns = by_id.get(node.node_id, ([], ()))
+        if any(value is not None for column in columns[:1] for value in column):
+            mean, low, high = columns if points == whole else _spread(points, columns, grid.count)
+            lines.append(Line(node.address, mean, low, high, node.node_id, node.shard, node.role))
+    kept = _fold(lines, limit) if limit and len(lines) > limit else lines
     return Series(metric.name, metric.unit, grid.tier, grid.start, grid.step, grid.count, kept)
 
 
-def _empty_line(node: Drawn, count: int) -> Line:
-    blank: list[float | None] = [None] * count
-    return Line(node.address, blank[:], blank[:], blank[:], node.node_id, node.shard, node.role)
+def _spread(points: Sequence[int], columns: Sequence[list[float | None]], count: int) -> list[list[float | None]]:
+    """Put values in their places; points that have none are gaps."""
+    placed: list[list[float | None]] = [[None] * count for _ in columns]
+    for values, places in zip(columns, placed, strict=True):
+        for point, value in zip(points, values, strict=True):
+            if 0 <= point < count:
+                places[point] = value
+    return placed
 
 
 def _fold(lines: list[Line], limit: int) -> list[Line]:

@@ -99,7 +99,7 @@ def _fetch(sql: str, arguments: Sequence[object]) -> list[Row]:
 def by_node(
     found: Sequence[Piece], ids: list[int], metrics: Sequence[Shown], start: int, step: int, single: bool
 ) -> list[Row]:
-    """Return rows (node_id, point, then mean, min, max of each metric).
+    """Return a row a node: its id, the list of its points, then lists of mean, min and max of each metric.
 
     With `single`, every point of raw samples holds one at most. Such pieces, and rollups as wide as the
     step, are handed over as they are; no point of theirs lies on a border.
@@ -109,7 +109,10 @@ def by_node(
     queries = [
         _per_node(part, ids, metrics, _point(start, step), aggregated=part is rest) for part in (given, rest) if part
     ]
-    sql = " UNION ALL ".join(text for text, _ in queries)
+    # A list a node is read in one go, where a row a point would be an object for each number.
+    lists = "".join(f", array_agg({kind}{i})" for i in range(len(metrics)) for kind in ("mean", "low", "high"))
+    union = " UNION ALL ".join(text for text, _ in queries)
+    sql = f"SELECT node_id, array_agg(point){lists} FROM ({union}) AS points GROUP BY 1"
     return _fetch(sql, [argument for _, arguments in queries for argument in arguments])
 
 
@@ -119,7 +122,11 @@ def _per_node(
     source, arguments = _source(found, ids, metrics)
     plain = _is_plain(found)
     shape = _node_aggregates if aggregated else _node_values
-    columns = ", ".join(", ".join(shape(plain, i)) for i in range(len(metrics)))
+    columns = ", ".join(
+        f"{expression} AS {kind}{i}"
+        for i in range(len(metrics))
+        for kind, expression in zip(("mean", "low", "high"), shape(plain, i), strict=True)
+    )
     grouped = " GROUP BY 1, 2" if aggregated else ""
     return f"SELECT node_id, {point} AS point, {columns} FROM ({source}) AS v{grouped}", arguments
 
