@@ -60,9 +60,11 @@ def parse_address(part: str) -> tuple[Address, Credentials]:
         part = f"redis://{part}"
     try:
         url = urlsplit(part)
-        port = url.port or DEFAULT_PORT
+        port = DEFAULT_PORT if url.port is None else url.port
     except ValueError as error:
         raise AddressError(_("The port must be a number from 1 to 65535.")) from error
+    if port == 0:
+        raise AddressError(_("The port must be a number from 1 to 65535."))
     if url.scheme not in SCHEMES:
         raise AddressError(
             _("The address begins with %(scheme)s://; use redis:// or, with TLS, rediss://.")

@@ -53,11 +53,13 @@ def drafted(cache: Cache, given: Mapping[str, Any]) -> Cache:
     Credentials in the address move to their own fields. Raise ValidationError with a sentence per field.
     """
     refuse_unstorable(given)
-    cache = copy(cache)
+    before, cache = cache, copy(cache)
     for field in FIELDS:
         value = given.get(field, getattr(cache, field))
         setattr(cache, field, Secret.of(value) if field in SECRET_FIELDS and isinstance(value, str) else value)
     errors = dict(refusals(cache, given))
+    if "address" not in errors and sends_secret_elsewhere(before, cache):
+        errors["password"] = [_("The address names another server: give the password again, or clear it.")]
     try:
         cache.clean_fields(exclude=[*errors, "engine", "topology"])
     except ValidationError as error:
@@ -137,6 +139,18 @@ def refusals(cache: Cache, given: Mapping[str, Any]) -> Iterator[tuple[str, list
             yield field, error.error_list
         except SecretUnreadableError:
             yield field, [_("The stored value cannot be read with today's encryption keys; give it again.")]
+
+
+def sends_secret_elsewhere(before: Cache, after: Cache) -> bool:
+    """Whether a stored password would go to a server that whoever stored it never named, or go there in the clear.
+
+    Whoever may change an address could otherwise read the password at a server of their own.
+    """
+    if not before.password or after.password.stored != before.password.stored:
+        return False
+    known = {(seed.host, seed.port) for seed in before.seeds()}
+    was_encrypted = before.seeds()[0].tls
+    return any((seed.host, seed.port) not in known or seed.tls < was_encrypted for seed in after.seeds())
 
 
 def check_name(cache: Cache) -> None:

@@ -12,10 +12,15 @@ from pathlib import Path
 from launcher import binaries, postgres, processes, valkey
 from launcher.checkout import PYTHON, ROOT
 from launcher.data import Data
+from launcher.environment import MARK
 from launcher.supervisor import Service
 
 SERVERS, DEMO, APPLICATIONS = range(3)
 PROBE_SECONDS = 5.0
+# Other programs of the database's account can read its environment: it gets no secret.
+PLAIN = {"PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "LD_LIBRARY_PATH", MARK}
+# Needed once, by manage.py prepare.
+ADMIN_PASSWORD = {"SHARDWATCH_ADMIN_PASSWORD", "SHARDWATCH_ADMIN_PASSWORD_FILE"}
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class Services:
         server.prepare()
         return replace(
             self._service("database", SERVERS, server.command(), server.data),
+            env=self._plain(),
             is_ready=server.is_ready,
             before=server.prepare,
             account=postgres.account(),
@@ -73,7 +79,9 @@ class Services:
         keep = ("--save", "", "--appendonly", "yes", "--maxmemory-policy", "noeviction", "--set-proc-title", "no")
         command = [str(binaries.valkey_server()), *place, *keep]
         return replace(
-            self._service("broker", SERVERS, command, self.data.broker), is_ready=partial(valkey.answers, path)
+            self._service("broker", SERVERS, command, self.data.broker),
+            env=self._plain(),
+            is_ready=partial(valkey.answers, path),
         )
 
     def demo_fleet(self) -> Service:
@@ -105,4 +113,8 @@ class Services:
 
     def _service(self, name: str, stage: int, command: list[str], cwd: Path = ROOT) -> Service:
         log = self.data.log / f"{name.replace(' ', '-')}.log"
-        return Service(name=name, stage=stage, command=command, env=self.env, cwd=cwd, log=log)
+        env = {key: value for key, value in self.env.items() if key not in ADMIN_PASSWORD}
+        return Service(name=name, stage=stage, command=command, env=env, cwd=cwd, log=log)
+
+    def _plain(self) -> dict[str, str]:
+        return {key: value for key, value in self.env.items() if key in PLAIN}

@@ -1,5 +1,6 @@
 """bin/up: from a checkout to a running Shardwatch, and back to nothing at the end."""
 
+import contextlib
 import json
 import os
 import resource
@@ -147,11 +148,26 @@ def _greet(wish: Wish, place: Place, password: str) -> None:
 
 
 def _watch(data: Data, supervisor: Supervisor) -> None:
-    trim_at = 0.0
+    trim_at = note_at = 0.0
+    has_news = False
     while True:
-        if supervisor.tend():
-            _note(data, supervisor)
+        has_news |= supervisor.tend()
+        if has_news and time.monotonic() >= note_at:
+            has_news = not _try_to_note(data, supervisor)
+            note_at = time.monotonic() + TRIM_SECONDS if has_news else 0.0
         if time.monotonic() > trim_at:
-            trim_logs(data.log)
+            # Trimming is what frees a little room on a full disk; where it cannot, the next minute tries again.
+            with contextlib.suppress(OSError):
+                trim_logs(data.log)
             trim_at = time.monotonic() + TRIM_SECONDS
         time.sleep(TEND_SECONDS)
+
+
+def _try_to_note(data: Data, supervisor: Supervisor) -> bool:
+    """Bring run.json up to date; a disk that is full for a while must not end what runs."""
+    try:
+        _note(data, supervisor)
+    except OSError as error:
+        say(f"run.json cannot be written: {error.strerror}. Everything else goes on.")
+        return False
+    return True

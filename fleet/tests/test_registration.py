@@ -143,3 +143,28 @@ def test_it_asks_again_for_a_secret_whose_key_is_lost() -> None:
         pytest.raises(ValidationError, match="give it again"),
     ):
         change(Cache.objects.get(), {"is_paused": True}, 1)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", ["rediss://evil.example:6380", "redis://db.example:6380", "rediss://db.example:1"])
+def test_it_sends_a_stored_password_to_no_other_server(address: str) -> None:
+    cache = register({**GIVEN, "address": "rediss://db.example:6380", "password": "secret"})
+
+    with pytest.raises(ValidationError, match="give the password again"):
+        drafted(cache, {"address": address})
+
+    assert drafted(cache, {"address": address, "password": "other"}).password.reveal() == "other"
+    assert not drafted(cache, {"address": address, "password": ""}).password
+
+
+@pytest.mark.django_db
+def test_it_lets_a_server_leave_the_list_with_the_password_kept() -> None:
+    cache = register({**GIVEN, "address": "redis://a:1 redis://b:1", "password": "secret"})
+
+    assert drafted(cache, {"address": "redis://b:1"}).password.reveal() == "secret"
+
+
+@pytest.mark.parametrize("address", ["redis://host:0", "redis://host:99999", "redis://host:x"])
+def test_it_refuses_a_port_that_is_none(address: str) -> None:
+    with pytest.raises(ValidationError, match="1 to 65535"):
+        drafted(Cache(), {**GIVEN, "address": address})

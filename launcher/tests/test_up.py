@@ -1,5 +1,6 @@
 """bin/up and its companions as a person or a script uses them, with real processes."""
 
+import json
 import os
 import signal
 import socket
@@ -85,6 +86,27 @@ def test_it_is_ready_when_detach_returns(running: Data) -> None:
 def test_it_keeps_secrets_to_itself(running: Data) -> None:
     assert stat.S_IMODE((running.root / "secrets.json").stat().st_mode) == 0o600
     assert "correct horse" not in "".join(path.read_text() for path in running.log.iterdir())
+
+
+def test_it_gives_no_secret_to_the_servers_below(running: Data) -> None:
+    known = json.loads((running.root / "secrets.json").read_text())
+
+    for name in ("database", "broker"):
+        environ = Path(f"/proc/{pids(running)[name]}/environ").read_text()
+        assert not any(secret in environ for secret in (*known.values(), "correct horse"))
+    assert "correct horse" not in Path(f"/proc/{pids(running)['web']}/environ").read_text()
+
+
+def test_it_goes_on_when_the_note_of_what_runs_cannot_be_written(running: Data) -> None:
+    before = pids(running)["worker"]
+    blocked = running.root / f".run.json.{pids(running)['supervisor']}"
+    blocked.mkdir()
+
+    os.kill(before, signal.SIGKILL)
+
+    assert until(lambda: "run.json cannot be written" in (running.log / "up.log").read_text(), PATIENCE_SECONDS)
+    blocked.rmdir()
+    assert status_of(f"{running.run()['url']}healthz") == 200
 
 
 def test_it_signs_the_administrator_in_with_the_password_given(running: Data) -> None:
