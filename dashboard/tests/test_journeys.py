@@ -20,6 +20,7 @@ PAGES = (
     "/caches/new/",
     "/caches/game-cache/edit/",
     "/caches/game-cache/delete/",
+    "/caches/game-cache/commands/?nodes=all&command=get",
     "/caches/game-cache/events/",
     "/events/",
     "/health/",
