@@ -70,7 +70,7 @@ def batches(caches: Iterable[Sized]) -> Iterator[list[int]]:
 
 def dispatch(tick: int, app: Celery) -> int:
     """Send the polls due at a tick to their workers; return how many batches that made."""
-    Beat.objects.update_or_create(id=1, defaults={"at": timezone.now()})
+    Beat.objects.update_or_create(id=Beat.POLLER, defaults={"at": timezone.now()})
     workers = sorted(PollWorker.objects.alive(settings.POLL_WORKER_LOST_SECONDS).values_list("name", flat=True))
     sent = 0
     due = due_caches(tick)

@@ -135,7 +135,9 @@ class PollWorker(models.Model):
 
 
 class Beat(models.Model):
-    """When beat last reached a worker: one row, for /readyz and the health page."""
+    """When beat last reached a poller (row 1) and a worker (row 2), for /readyz and the health page."""
+
+    POLLER, WORKER = 1, 2
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     at = models.DateTimeField(default=timezone.now)

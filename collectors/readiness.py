@@ -14,7 +14,8 @@ from kombu.connection import Connection
 TIMEOUT_SECONDS = 2
 # One trip, on the database's clock. Caches younger than the limit have not had their turn yet.
 SIGNS = """
-    SELECT now(), (SELECT max(at) FROM collectors_beat),
+    SELECT now(), (SELECT at FROM collectors_beat WHERE id = 1), (SELECT at FROM collectors_beat WHERE id = 2),
+           (SELECT min(started_at) FROM collectors_pollworker),
            (SELECT count(*) FROM collectors_pollworker WHERE seen_at > now() - make_interval(secs => %s)),
            (SELECT max(finished_at) FROM collectors_polllease),
            (SELECT min(poll_interval_seconds) FROM fleet_cache WHERE NOT is_paused),
@@ -37,6 +38,8 @@ class Signs:
 
     now: datetime
     beat_at: datetime | None
+    worker_at: datetime | None
+    started_at: datetime | None
     poll_workers: int
     polled_at: datetime | None
     shortest_interval: int | None
@@ -57,6 +60,7 @@ def database_checks() -> Iterator[Check]:
         return
     yield Check("database", True, _("The database answers."))
     yield beat_check(signs)
+    yield poll_worker_check(signs)
     yield worker_check(signs)
     yield poll_check(signs)
 
@@ -76,11 +80,23 @@ def beat_check(signs: Signs) -> Check:
     if signs.beat_at is None:
         return Check("beat", False, _("The scheduler (beat) has not run yet."))
     if signs.now - signs.beat_at > timedelta(seconds=settings.READY_BEAT_SECONDS):
-        return Check("beat", False, _("The scheduler (beat) was last seen at %(at)s.") % {"at": clock(signs.beat_at)})
+        sentence = _("The scheduler (beat) last reached a poll worker at %(at)s.")
+        return Check("beat", False, sentence % {"at": clock(signs.beat_at)})
     return Check("beat", True, _("The scheduler (beat) runs."))
 
 
 def worker_check(signs: Signs) -> Check:
+    """Tell whether the worker that rolls up had its turn lately; one that has just started gets time for it."""
+    limit = timedelta(seconds=3 * settings.ROLLUP_INTERVAL_SECONDS + settings.READY_BEAT_SECONDS)
+    newest = max(filter(None, (signs.worker_at, signs.started_at)), default=signs.now)
+    if signs.now - newest <= limit:
+        return Check("worker", True, _("The worker runs."))
+    return Check(
+        "worker", False, _("The worker, which rolls samples up, did nothing since %(at)s.") % {"at": clock(newest)}
+    )
+
+
+def poll_worker_check(signs: Signs) -> Check:
     if not signs.poll_workers:
         return Check("poll worker", False, _("No poll worker runs."))
     return Check("poll worker", True, _("Poll workers that run: %(count)d.") % {"count": signs.poll_workers})

@@ -5,10 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.utils import timezone
 
 from collectors import client_lists, events, partitions, slowlog
 from collectors.metrics.lookup import shown
 from collectors.metrics.slots import ROLLED
+from collectors.models import Beat
 from collectors.rates import RATE_GAP_SECONDS
 from collectors.series_sql import pairs
 
@@ -55,6 +57,7 @@ def roll_up(now: datetime | None = None) -> int:
     moment = now or datetime.now(UTC)
     done = sum(_advance(tier, moment) for tier in ("5m", "1h")) + _mend_late()
     refresh_trends(moment)
+    Beat.objects.update_or_create(id=Beat.WORKER, defaults={"at": timezone.now()})
     return done
 
 

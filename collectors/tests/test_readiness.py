@@ -56,11 +56,20 @@ def test_it_names_what_never_ran() -> None:
     }
 
 
+@pytest.mark.parametrize(("started", "is_named"), [(LONG_AGO, True), (timedelta(seconds=30), False)])
+def test_it_names_a_worker_that_does_nothing(started: timedelta, is_named: bool) -> None:
+    Beat.objects.create()
+    Beat.objects.create(id=Beat.WORKER, at=timezone.now() - LONG_AGO)
+    PollWorker.objects.create(name="poll@here", started_at=timezone.now() - started)
+
+    assert ("worker" in sentences()) == is_named
+
+
 def test_it_says_since_when_beat_is_silent() -> None:
     alive()
     Beat.objects.update(at=timezone.now() - LONG_AGO)
 
-    assert sentences()["beat"].startswith("The scheduler (beat) was last seen at 2")
+    assert sentences()["beat"].startswith("The scheduler (beat) last reached a poll worker at 2")
 
 
 def test_it_misses_a_worker_that_was_not_seen_lately() -> None:
