@@ -226,7 +226,13 @@ class Poll:
         """Bring the layout up to date and give the lease back, for caches whose nodes all had their turn."""
         for watched in finished:
             watched.is_concluded = True
-            self._sync_topology(watched)
+            try:
+                self._sync_topology(watched)
+            except AWAY:
+                raise
+            except DatabaseError:
+                # It may be deleted just now; the other caches keep their turn.
+                logger.exception("The layout of cache %d cannot be written.", watched.cache.pk)
             self.pool.events.notice(watched.cache, self.tick, watched.sightings, watched.has_changed)
         leases.release([self._outcome(watched) for watched in finished], self.tick, self.worker)
 

@@ -65,17 +65,20 @@ def address_text(host: str, port: int) -> str:
 
 def ensure_seeds(cache_id: int, seeds: Sequence[Address]) -> int:
     """Make the servers named in the address watched nodes, so that their failures show; return how many are new."""
-    present = set(Node.objects.present().filter(cache_id=cache_id).values_list("host", "port"))
-    missing = [seed for seed in seeds if (seed.host, seed.port) not in present]
-    rows = [
-        Node(cache_id=cache_id, identity=address_text(seed.host, seed.port), host=seed.host, port=seed.port)
-        for seed in missing
-    ]
-    # One that left comes back under its row.
-    Node.objects.bulk_create(
-        rows, update_conflicts=True, unique_fields=["cache", "identity"], update_fields=["host", "port", "left_at"]
-    )
-    return len(rows)
+    with transaction.atomic():
+        if not Cache.objects.select_for_update().filter(pk=cache_id).exists():
+            return 0
+        present = set(Node.objects.present().filter(cache_id=cache_id).values_list("host", "port"))
+        missing = [seed for seed in seeds if (seed.host, seed.port) not in present]
+        rows = [
+            Node(cache_id=cache_id, identity=address_text(seed.host, seed.port), host=seed.host, port=seed.port)
+            for seed in missing
+        ]
+        # One that left comes back under its row.
+        Node.objects.bulk_create(
+            rows, update_conflicts=True, unique_fields=["cache", "identity"], update_fields=["host", "port", "left_at"]
+        )
+        return len(rows)
 
 
 def sync(cache_id: int, layout: Layout, now: datetime) -> bool:

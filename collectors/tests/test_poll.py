@@ -12,7 +12,8 @@ from collectors.models import CommandSupport, NodeFact, PollLease
 from collectors.tests import peers
 from collectors.tests.conftest import Poller, status_of
 from collectors.tests.peers import Peer, Script
-from fleet.models import Cache, Node
+from collectors.topology import Layout, SeenNode, SeenShard
+from fleet.models import Cache, Node, Topology
 from fleet.secrets import Secret
 from launcher.valkey import Valkey
 from launcher.waiting import until
@@ -312,3 +313,17 @@ def test_it_polls_hundreds_of_dead_nodes_in_one_go(poller: Poller, cache_at: Cac
 @pytest.mark.parametrize("moment", [0.0, 14.999])
 def test_the_tick_is_the_newest_point_of_the_grid(moment: float) -> None:
     assert poll.current_tick(1_700_000_100 + moment) == 1_700_000_100 + int(moment) // 5 * 5
+
+
+def test_a_layout_that_cannot_be_written_costs_no_other_cache_its_lease(poller: Poller, cache_at: CacheAt) -> None:
+    caches = [cache_at("redis://127.0.0.1:1"), cache_at("redis://127.0.0.1:2")]
+    ids = [cache.pk for cache in caches]
+    leases.make_missing(ids)
+    begun = poll.Poll(leases.claim(ids, poller.tick, "test"), poller.tick, poller.pool, "test")
+    broken = begun.watched[ids[0]]
+    broken.layout_is_due = broken.is_unsettled = False
+    broken.layout = Layout(Topology.CLUSTER, (SeenShard("a", (SeenNode("a" * 9999, "h", 1, "primary"),)),))
+
+    begun.run()
+
+    assert list(PollLease.objects.values_list("polls", flat=True)) == [1, 1]

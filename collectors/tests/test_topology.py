@@ -6,7 +6,7 @@ import pytest
 
 from collectors import topology
 from collectors.topology import PRIMARY, REPLICA, KnownNode, Layout, SeenNode, SeenShard, Standalone
-from fleet.models import Cache, Topology
+from fleet.models import Cache, Node, Topology
 
 CacheAt = Callable[..., Cache]
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -236,3 +236,12 @@ def test_a_failed_primary_that_nobody_replaced_stays_one(cache: Cache) -> None:
     shard = SeenShard("a", (failed("a", 1), node("a2", REPLICA, 2)), FIRST.slots)
 
     assert not topology.sync(cache.pk, cluster(shard, SECOND), LATER)
+
+
+def test_it_makes_no_nodes_of_a_deleted_cache(cache: Cache) -> None:
+    pk, seeds = cache.pk, cache.seeds()
+    cache.delete()
+
+    assert topology.ensure_seeds(pk, seeds) == 0
+
+    assert not Node.objects.filter(cache_id=pk).exists()
