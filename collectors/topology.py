@@ -81,6 +81,14 @@ def ensure_seeds(cache_id: int, seeds: Sequence[Address]) -> int:
         return len(rows)
 
 
+def retire_unanswered(cache: Cache, now: datetime) -> None:
+    """Let nodes leave that the cache's address does not name and that never answered: it was mistyped before."""
+    seeds = {(seed.host, seed.port) for seed in cache.seeds()}
+    silent = Node.objects.present().filter(cache=cache, status__answered_at=None)
+    gone = [pk for pk, host, port in silent.values_list("pk", "host", "port") if (host, port) not in seeds]
+    Node.objects.filter(pk__in=gone).update(left_at=now)
+
+
 def sync(cache_id: int, layout: Layout, now: datetime) -> bool:
     """Bring the tables up to a layout; return whether anything changed.
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.models import AuditEntry, User
-from collectors import events, probe
+from collectors import events, probe, topology
 from fleet import registration
 from fleet.models import Cache
 from fleet.registration import FIELDS, SECRET_FIELDS
@@ -40,6 +41,7 @@ def change(by: User, cache: Cache, given: Mapping[str, Any], revision: int) -> t
             AuditEntry.record(by, "cache.change", changed.name, **told)
         if "address" in told:
             events.begin_anew(changed)
+            topology.retire_unanswered(changed, timezone.now())
     return changed, probe.discover(changed) if "address" in told else None
 
 

@@ -158,3 +158,13 @@ def test_it_tests_with_the_stored_password_and_saves_nothing() -> None:
 @pytest.mark.parametrize("page", ["edit", "delete"])
 def test_it_knows_no_cache_of_an_odd_name(name: str, page: str) -> None:
     assert client_of(Role.OPERATOR).get(f"/caches/{name}/{page}/").status_code == 404
+
+
+def test_a_corrected_address_leaves_no_node_of_the_mistyped_one() -> None:
+    client = client_of(Role.OPERATOR)
+    client.post("/caches/new/", NEW)
+    cache = Cache.objects.get()
+
+    client.post("/caches/game/edit/", {**NEW, "address": "redis://127.0.0.1:11", "revision": str(cache.revision)})
+
+    assert list(cache.nodes.present().values_list("port", flat=True)) == [11]
