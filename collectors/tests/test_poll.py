@@ -12,8 +12,7 @@ from collectors.models import CommandSupport, NodeFact, PollLease
 from collectors.tests import peers
 from collectors.tests.conftest import Poller, status_of
 from collectors.tests.peers import Peer, Script
-from collectors.topology import Layout, SeenNode, SeenShard
-from fleet.models import Cache, Node, Topology
+from fleet.models import Cache, Node
 from fleet.secrets import Secret
 from launcher.valkey import Valkey
 from launcher.waiting import until
@@ -321,8 +320,7 @@ def test_a_layout_that_cannot_be_written_costs_no_other_cache_its_lease(poller: 
     leases.make_missing(ids)
     begun = poll.Poll(leases.claim(ids, poller.tick, "test"), poller.tick, poller.pool, "test")
     broken = begun.watched[ids[0]]
-    broken.layout_is_due = broken.is_unsettled = False
-    broken.layout = Layout(Topology.CLUSTER, (SeenShard("a", (SeenNode("a" * 9999, "h", 1, "primary"),)),))
+    broken.cache = broken.cache._replace(address="redis://" + "a" * 999)
 
     begun.run()
 
