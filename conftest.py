@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.utils import translation
 
 from config import env
 from launcher import parts, valkey
@@ -43,6 +44,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if servers := config.stash.get(SERVERS, None):
         servers.stop()
+
+
+@pytest.fixture(autouse=True)
+def english() -> None:
+    """Every test begins in English: a page read in Japanese leaves its language to the thread."""
+    translation.activate(settings.LANGUAGE_CODE)
 
 
 @pytest.fixture
