@@ -1,9 +1,9 @@
 """Collecting: CPU of ours and of the peer for the same servers, the load both put on them, and 1,000 nodes at once."""
 
-import statistics
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import psutil
@@ -17,6 +17,7 @@ from bench.processes import Meter, cpu_seconds, resident_bytes
 from bench.report import Report, Row, compared
 from bench.sides import INTERVAL_SECONDS, KEPT, Ours, Side, peer_of
 from bench.targets import NODES_A_CACHE, Targets, targets
+from bench.windows import Costs, costs_together, idle_load, load_of
 from collectors import retention
 from collectors.models import PollLease, PollWorker
 from fleet.models import Cache, Node
@@ -25,8 +26,6 @@ from launcher.waiting import until
 MANY_NODES, MANY_INTERVAL_SECONDS = 1_000, 15
 CPU_BAR, LOAD_BAR, LAG_BAR_SECONDS = 0.10, 0.5, 2.0
 START_SECONDS = 90.0
-# Windows begin and end this long before a tick, when the polls of the one before are over.
-EARLY_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +39,9 @@ class Scale:
     many_polls: int
 
 
-FULL = Scale(300, MANY_NODES, 3, 20, 5)
+# Some of what both ask comes once a minute: a window is a whole one.
+FULL = Scale(300, MANY_NODES, 3, 60, 5)
 QUICK = Scale(60, 120, 1, 10, 2)
-
-
-@dataclass(slots=True)
-class Windows:
-    """What one side cost in each window, per 1,000 polls of one node; `seconds` is how long these took."""
-
-    cpu: list[float] = field(default_factory=list)
-    load: list[float] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    parts: list[dict[str, float]] = field(default_factory=list)
-
-    def net_load(self, idle: float) -> list[float]:
-        return [load - idle * seconds for load, seconds in zip(self.load, self.seconds, strict=True)]
-
-    def parts_in_words(self) -> str:
-        names = self.parts[0] if self.parts else {}
-        return ", ".join(f"{name} {statistics.median(part[name] for part in self.parts):.3f}" for name in names)
 
 
 def run(quick: bool) -> Report:
@@ -82,78 +65,37 @@ def run(quick: bool) -> Report:
 
 
 def _compare(report: Report, scale: Scale, ours: Ours, servers: Targets) -> None:
-    idle: list[float] = []
+    seconds = scale.window_seconds
+    idle = idle_load(servers, seconds // 2)
     sides: dict[str, Side] = {"ours": ours}
     with ExitStack() as stack:
-        if peers.program("prometheus") and peers.program(*peers.EXPORTER_NAMES):
-            urls = servers.urls(len(ours.caches))
-            directory = ours.database.directory
+        if has_peer := bool(peers.program("prometheus") and peers.program(*peers.EXPORTER_NAMES)):
+            urls, directory = servers.urls(len(ours.caches)), ours.database.directory
             sides["peer"] = stack.enter_context(peer_of(directory / "kept", urls, KEPT))
-            sides["everything"] = stack.enter_context(peer_of(directory / "everything", urls, None))
-            for name in ("peer", "everything"):
-                sides[name].switch(on=False)
-        found = {name: Windows() for name in sides}
-        for number in range(scale.rounds):
-            idle.append(_idle_load(servers, scale.window_seconds))
-            order = ["ours", "peer"] if number % 2 else ["peer", "ours"]
-            for name in [*order, *(["everything"] if number == 0 else [])]:
-                if name in sides:
-                    _measure(sides[name], found[name], servers, scale.window_seconds)
-        _rows(report, scale, found, statistics.median(idle))
+            everything = stack.enter_context(peer_of(directory / "everything", urls, None))
+            for side in (sides["peer"], everything):
+                side.switch(on=False)
+        found = costs_together(sides, scale.rounds, seconds)
+        loads = {name: load_of(side, servers, idle, seconds)[0] for name, side in sides.items()}
         _memory(report, sides)
-
-
-def _idle_load(servers: Targets, seconds: int) -> float:
-    """Return the CPU seconds a second of all watched servers while nobody asks them anything."""
-    meter = Meter({"servers": servers.processes})
-    time.sleep(seconds)
-    return meter.read()["servers"] / seconds
-
-
-def _measure(side: Side, found: Windows, servers: Targets, seconds: int) -> None:
-    """Switch the side on for a window that holds whole intervals, after two to get going."""
-    side.switch(on=True)
-    try:
-        _sleep_to_interval(3)
-        meter = Meter({**side.processes(), "servers": servers.processes})
-        polls, began = side.polls(), time.monotonic()
-        _sleep_to_interval(seconds // INTERVAL_SECONDS)
-        spent, made = meter.read(), side.polls() - polls
-        found.seconds.append((time.monotonic() - began) * 1000 / made)
-    finally:
-        side.switch(on=False)
-    if not made:
-        raise RuntimeError("Nothing was collected in a window.")
-    per_thousand = {name: seconds_of_cpu * 1000 / made for name, seconds_of_cpu in spent.items()}
-    found.load.append(per_thousand.pop("servers"))
-    found.cpu.append(sum(per_thousand.values()))
-    found.parts.append(per_thousand)
-
-
-def _sleep_to_interval(count: int) -> None:
-    """Sleep to shortly before a poll is due: from there on, `count` rounds of polls are made."""
-    now = time.time()
-    begun = (now + EARLY_SECONDS) // INTERVAL_SECONDS
-    time.sleep(max((begun + count) * INTERVAL_SECONDS - EARLY_SECONDS - now, 0))
-
-
-def _rows(report: Report, scale: Scale, found: dict[str, Windows], idle: float) -> None:
-    ours, peer = found["ours"], found.get("peer")
-    report.add(compared("CPU per 1,000 node-polls", "s", ours.cpu, peer.cpu if peer else None, CPU_BAR))
-    report.add(
-        compared(
-            "load on the watched, per 1,000", "s", ours.net_load(idle), peer.net_load(idle) if peer else None, LOAD_BAR
-        )
-    )
-    if peer:
-        every = found["everything"]
-        report.add(compared("CPU per 1,000, peer stores everything", "s", ours.cpu, every.cpu))
-    for name, windows in found.items():
-        report.notes.append(f"{name}, CPU seconds per 1,000 by part: {windows.parts_in_words()}")
+        if has_peer:
+            found["everything"] = load_of(everything, servers, idle, seconds)[1]
+    _rows(report, found, loads)
     report.notes.append(
-        f"{scale.compared_nodes} nodes every {INTERVAL_SECONDS} s; {scale.rounds} windows of {scale.window_seconds} s,"
-        f" in turns; the load is net of what the servers spend when nobody asks, {idle:.3f} s a second."
+        f"{scale.compared_nodes} nodes every {INTERVAL_SECONDS} s: {scale.rounds} windows of {seconds} s with both on,"
+        f" then one of each alone for the load, net of {idle:.3f} s a second that the watched spend when nobody asks."
     )
+
+
+def _rows(report: Report, found: Mapping[str, Costs], loads: Mapping[str, float]) -> None:
+    ours, peer = found["ours"].cpu, found["peer"].cpu if "peer" in found else None
+    report.add(compared("CPU per 1,000 node-polls", "s", ours, peer, CPU_BAR))
+    load = [loads["peer"]] if "peer" in loads else None
+    report.add(compared("load on the watched, per 1,000", "s", [loads["ours"]], load, LOAD_BAR))
+    if "everything" in found:
+        report.add(compared("CPU per 1,000, peer stores everything", "s", ours, found["everything"].cpu))
+    for name, costs in found.items():
+        report.notes.append(f"{name}, CPU seconds per 1,000 by part: {costs.in_words()}")
 
 
 def _memory(report: Report, sides: dict[str, Side]) -> None:
