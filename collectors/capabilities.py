@@ -21,6 +21,9 @@ REFUSALS = (
     "noperm",
     "err unknown command",
     "err unknown subcommand",
+    # Redis 3 and 4, of CLUSTER.
+    "err wrong cluster subcommand",
+    "err unsupported",
     "err syntax error, try",
     "err wrong number of arguments",
     "err command not allowed",

@@ -84,8 +84,11 @@ def _take_in(made: Digest, answer: Answer, replies: dict[Command, Reply], tick: 
         own = [replies[command] for command in source.commands()]
         seconds = target.ran(source, tick)
         if all(isinstance(reply, hiredis.ReplyError) for reply in own):
+            target.note_layout(source, has_told=False)
             continue
         readings = source.parse(own)
+        if source.once_a_cache:
+            target.note_layout(source, has_told=readings.layout is not None)
         if readings.hot is not None:
             _merge(made, readings.hot, carried=source.every() > 0)
         made.detail.update(readings.detail)

@@ -157,15 +157,23 @@ class Poll:
             yield _request(target, sources, watched)
 
     def _ask_layouts(self) -> None:
-        """Ask clusters that changed while we looked, or were not known as such before, for their layout."""
-        questions = []
-        for watched in self.watched.values():
-            speaker = watched.speaker() if watched.lacks_layout else None
-            if speaker and (layout := speaker.layout_source()):
-                questions.append(_request(speaker, [*speaker.named_sources("cluster_info"), layout], watched))
-        for answers in Round(questions).run() if questions else ():
-            for made in filter(None, map(self._digest, answers)):
-                self.watched[made.target.cache_id].note_layout(made)
+        """Ask clusters that changed while we looked, or were not known as such before, for their layout.
+
+        Where one command brings none, the next one is tried at once.
+        """
+        asked: set[tuple[int, str]] = set()
+        while questions := [one for watched in self.watched.values() if (one := self._layout_question(watched, asked))]:
+            for answers in Round(questions).run():
+                for made in filter(None, map(self._digest, answers)):
+                    self.watched[made.target.cache_id].note_layout(made)
+
+    def _layout_question(self, watched: Watched, asked: set[tuple[int, str]]) -> Request | None:
+        speaker = watched.speaker() if watched.lacks_layout else None
+        layout = speaker.layout_source() if speaker else None
+        if speaker is None or layout is None or (speaker.node_id, layout.name) in asked:
+            return None
+        asked.add((speaker.node_id, layout.name))
+        return _request(speaker, [*speaker.named_sources("cluster_info"), layout], watched)
 
     def _digest(self, answer: Answer) -> Digest | None:
         """Return what an answer came to. One that breaks our reading must not cost the others theirs."""

@@ -129,6 +129,8 @@ class Target:
         self.failing_since: float | None = None
         self.sources: tuple[Source, ...] = make_sources(node.host, way.access.tls)
         self.due: dict[str, int] = {}
+        # Ways to learn the layout that brought none, and when.
+        self.fruitless: dict[str, float] = {}
         self.ran_at: dict[str, int] = {}
         self.standing = Standing()
         self.texts: dict[str, str] = {}
@@ -164,11 +166,21 @@ class Target:
         return [source for source in self.sources if source.name == name]
 
     def layout_source(self) -> Source | None:
-        """Return the source that this node can tell the whole cache's layout by."""
-        for source in self.sources:
-            if source.once_a_cache and source.wanted(self.standing) and self.may_run(source.commands()):
-                return source
-        return None
+        """Return the source that this node can tell the whole cache's layout by: the one not in vain for longest."""
+        able = (
+            source
+            for source in self.sources
+            if source.once_a_cache and source.wanted(self.standing) and self.may_run(source.commands())
+        )
+        oldest = time.monotonic() - settings.COMMAND_RECHECK_SECONDS
+        return min(able, key=lambda source: max(self.fruitless.get(source.name, oldest), oldest), default=None)
+
+    def note_layout(self, source: Source, has_told: bool) -> None:
+        """Remember whether a source told the layout: servers have many words for not knowing its command."""
+        if has_told:
+            self.fruitless.pop(source.name, None)
+        elif source.once_a_cache:
+            self.fruitless[source.name] = time.monotonic()
 
     def may_run(self, commands: Iterable[Command]) -> bool:
         """Return whether at least one of these commands is not known to be refused."""
