@@ -195,7 +195,7 @@ def _source(
             parts.append(_rolled(piece.tier, metrics, with_primary))
             arguments += [ids, piece.start, piece.end]
             continue
-        sql, back = _measured(piece.tier, metrics, with_primary)
+        sql, back = measured(piece.tier, metrics, with_primary)
         spread = "" if _is_plain(found) else _as_rolled(metrics)
         parts.append(f"SELECT *{spread} FROM ({sql}) AS measured WHERE at >= %s")
         arguments += [ids, piece.start - back, piece.end, piece.start]
@@ -213,7 +213,7 @@ def _as_rolled(metrics: Sequence[Shown]) -> str:
     return ", 1 AS samples" + "".join(f", v{i} AS low{i}, v{i} AS high{i}" for i in range(len(metrics)))
 
 
-def _measured(tier: str, metrics: Sequence[Shown], with_primary: bool) -> tuple[str, timedelta]:
+def measured(tier: str, metrics: Sequence[Shown], with_primary: bool) -> tuple[str, timedelta]:
     """Return SQL over raw samples or details, and how long before the piece it must begin for rates."""
     if tier == "detail":
         return _detail(metrics, with_primary), LOOK_BACK * 3
