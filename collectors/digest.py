@@ -148,7 +148,7 @@ def settle(made: Digest) -> None:
     target, row = made.target, made.row
     target.failure = made.failure
     if made.failure is None:
-        target.failing_since = None
+        target.failing_since, target.has_answered = None, True
         rank = (int(bool(row[STATE_OK])), int(row[KNOWN_NODES] or 0), int(row[EPOCH] or 0))
         made.is_unsettled |= bool(target.rank) and target.rank[1:] != rank[1:]
         target.rank = rank

@@ -304,7 +304,7 @@ def _standalone(watched: Watched) -> Layout | None:
     if not watched.has_answered:
         return None
     known = [
-        KnownNode(target.place, target.role, target.shard_id, target.seen(), _is_lost(target))
+        KnownNode(target.place, target.role, target.shard_id, target.seen(), _is_lost(target), not target.has_answered)
         for target in watched.targets
     ]
     return topology.standalone_layout([(seed.host, seed.port) for seed in watched.cache.seeds], known)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from collectors.cursors import raw_cursor
 from collectors.failures import ReadError
+from collectors.models import NodeStatus
 
 RECORD = """
     INSERT INTO collectors_nodestatus AS status
@@ -34,3 +35,8 @@ def record(results: Sequence[tuple[int, ReadError | None]], now: datetime) -> No
     with raw_cursor() as cursor:
         # Prepared, for planning costs more than running it.
         cursor.execute(RECORD, [now, now, now, *columns], prepare=True)
+
+
+def that_answered(node_ids: Sequence[int]) -> set[int]:
+    """Return those of the nodes that ever answered."""
+    return set(NodeStatus.objects.filter(pk__in=node_ids, answered_at__isnull=False).values_list("pk", flat=True))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import hiredis
 from django.conf import settings
 
-from collectors import background, capabilities
+from collectors import background, capabilities, statuses
 from collectors.capabilities import Support
 from collectors.connections import SETNAME, Access, Link, ask, log_in, open_link, tls_context
 from collectors.cursors import raw_cursor
@@ -127,6 +127,8 @@ class Target:
         # Why the last poll failed; a node that failed holds up no later poll.
         self.failure: ReadError | None = None
         self.failing_since: float | None = None
+        # Since we know the node, not since this process does.
+        self.has_answered = False
         self.sources: tuple[Source, ...] = make_sources(node.host, way.access.tls)
         self.due: dict[str, int] = {}
         # Ways to learn the layout that brought none, and when.
@@ -303,9 +305,11 @@ class Pool:
 
     def _begin(self, cache: CacheRow, nodes: Sequence[NodeRow], way: Way) -> None:
         support = capabilities.load([node.pk for node in nodes])
+        answered = statuses.that_answered([node.pk for node in nodes])
         for node in nodes:
             self._discard(self._targets.pop(node.pk, None))
             self._targets[node.pk] = target = Target(node, way, support[node.pk])
+            target.has_answered = node.pk in answered
             target.standing.in_cluster = cache.topology == Topology.CLUSTER or None
 
     def _way(self, cache: CacheRow) -> Way:

@@ -228,6 +228,8 @@ class KnownNode:
     seen: Standalone | None
     # Has been silent for so long that it may leave when nobody names it any more.
     is_lost: bool = False
+    # Was never reached: it may leave as soon as its shard answers and does not name it.
+    is_unmet: bool = False
 
 
 def standalone_layout(seeds: Sequence[tuple[str, int]], known: Sequence[KnownNode]) -> Layout:
@@ -279,11 +281,13 @@ def _keep_silent(
     groups: "_Groups",
     roles: dict[tuple[str, int], str],
 ) -> None:
-    """Keep nodes in the shard where they were, unless they are lost and nobody names them."""
+    """Keep nodes in the shard where they were, unless nobody names those that are lost or were never met."""
     homes: dict[int, tuple[str, int]] = {}
+    answering = {None, *(node.shard_id for node in known if node.seen)}
     for node in known:
         place = alias.get(node.place, node.place)
-        if node.is_lost and place not in groups:
+        may_leave = node.is_lost or (node.is_unmet and node.shard_id in answering)
+        if may_leave and place not in groups:
             continue
         groups.add(place)
         roles.setdefault(place, node.role)

@@ -1,11 +1,15 @@
-"""Clusters whose servers do not know CLUSTER SHARDS, or say so in words of their own."""
+"""Layouts as odd servers tell them: without CLUSTER SHARDS, or with nodes that nobody can reach."""
 
+import re
 from collections.abc import Callable
 
 import pytest
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from collectors import probe
+from collectors.models import NodeStatus
+from collectors.targets import Pool
 from collectors.tests import peers
 from collectors.tests.conftest import Poller
 from collectors.tests.peers import Peer, Script, bulk, captured
@@ -119,3 +123,49 @@ def test_it_follows_a_layout_that_is_told_later(old_cluster: OldCluster, cache_a
         poller.poll(cache)
 
     assert cache.shards.count() == 2
+
+
+@pytest.fixture
+def primary(peer: StartPeer) -> tuple[Peer, dict[str, bytes]]:
+    """A standalone primary and its replies: its one replica listens nowhere."""
+    replies = {"INFO": with_replica(peers.closed_port())}
+    return peer(peers.answers(replies)), replies
+
+
+def with_replica(*ports: int) -> bytes:
+    lines = [b"slave%d:ip=127.0.0.1,port=%d,state=online,offset=1,lag=0" % (n, port) for n, port in enumerate(ports)]
+    text = captured("redis-7.0/info_primary.txt")
+    return bulk(re.sub(rb"slave0:.*", b"\r\n".join(lines), text))
+
+
+def test_it_lets_a_replica_leave_that_never_answered_and_is_gone(
+    primary: tuple[Peer, dict[str, bytes]], cache_at: CacheAt, poller: Poller
+) -> None:
+    server, replies = primary
+    cache = cache_at(server.url)
+    for _ in range(2):
+        poller.poll(cache)
+    before = cache.nodes.present().count()
+
+    replies["INFO"] = with_replica()
+    poller.poll(cache)
+
+    assert (before, cache.nodes.present().count()) == (2, 1)
+
+
+def test_it_keeps_a_replica_for_a_while_that_answered_to_an_earlier_process(
+    primary: tuple[Peer, dict[str, bytes]], cache_at: CacheAt, poller: Poller
+) -> None:
+    server, replies = primary
+    cache = cache_at(server.url)
+    for _ in range(2):
+        poller.poll(cache)
+    NodeStatus.objects.update(answered_at=timezone.now())
+    poller.pool.close()
+    poller.pool = Pool()
+
+    replies["INFO"] = with_replica()
+    for _ in range(2):
+        poller.poll(cache)
+
+    assert cache.nodes.present().count() == 2

@@ -143,10 +143,8 @@ def says(
     return Standalone(role, run_id, primary, replicas, peer)
 
 
-def known(
-    place: tuple[str, int], seen: Standalone | None, shard: int | None = None, is_lost: bool = False
-) -> KnownNode:
-    return KnownNode(place, seen.role if seen else "", shard, seen, is_lost)
+def known(place: tuple[str, int], seen: Standalone | None, shard: int | None = None, **signs: bool) -> KnownNode:
+    return KnownNode(place, seen.role if seen else "", shard, seen, **signs)
 
 
 def shape(layout: Layout) -> list[dict[str, str]]:
@@ -190,6 +188,42 @@ def test_it_lets_a_lost_node_go_that_nobody_names() -> None:
     layout = topology.standalone_layout([A], [known(A, says(PRIMARY), shard=1), known(B, None, shard=1, is_lost=True)])
 
     assert shape(layout) == [{"10.0.0.1": PRIMARY}]
+
+
+def unmet(place: tuple[str, int], shard: int | None = 1) -> KnownNode:
+    return known(place, None, shard, is_unmet=True)
+
+
+def test_it_lets_a_node_go_at_once_that_was_never_met_and_is_named_no_more() -> None:
+    layout = topology.standalone_layout([A], [known(A, says(PRIMARY, None, C), shard=1), unmet(B)])
+
+    assert shape(layout) == [{"10.0.0.1": PRIMARY, "10.0.0.3": REPLICA}]
+
+
+def test_it_lets_an_unmet_node_without_a_shard_go() -> None:
+    layout = topology.standalone_layout([A], [known(A, says(PRIMARY), shard=1), unmet(B, shard=None)])
+
+    assert shape(layout) == [{"10.0.0.1": PRIMARY}]
+
+
+def test_it_keeps_an_unmet_node_that_is_named() -> None:
+    layout = topology.standalone_layout([A], [known(A, says(PRIMARY, None, B), shard=1), unmet(B)])
+
+    assert shape(layout) == [{"10.0.0.1": PRIMARY, "10.0.0.2": REPLICA}]
+
+
+def test_it_keeps_an_unmet_node_while_nobody_of_its_shard_can_name_it() -> None:
+    silent = known(B, None, shard=2)
+
+    layout = topology.standalone_layout([A, B], [known(A, says(PRIMARY), shard=1), silent, unmet(C, shard=2)])
+
+    assert [set(hosts) for hosts in shape(layout)] == [{"10.0.0.1"}, {"10.0.0.2", "10.0.0.3"}]
+
+
+def test_it_keeps_a_listed_server_that_was_never_met() -> None:
+    layout = topology.standalone_layout([A, B], [known(A, says(PRIMARY), shard=1), unmet(B, shard=2)])
+
+    assert shape(layout) == [{"10.0.0.1": PRIMARY}, {"10.0.0.2": ""}]
 
 
 def test_it_keeps_a_listed_server_however_long_it_is_silent() -> None:
