@@ -15,6 +15,8 @@ from launcher.checkout import ROOT
 
 PASSWORD = "correct horse battery"
 START_SECONDS = 150
+# For what is drawn a poll or two later, on a machine with other work.
+PATIENCE_SECONDS = 30
 SWITCHES = (
     "--no-sandbox",
     "--disable-gpu",
@@ -80,11 +82,16 @@ class Visit:
 
 
 def visit(
-    browser: Browser, product: Product, width: int = 1440, scheme: Scheme = "light", locale: str = "en-US"
+    browser: Browser,
+    product: Product,
+    width: int = 1440,
+    scheme: Scheme = "light",
+    locale: str = "en-US",
+    height: int = 900,
 ) -> Visit:
     """Open a window, signed in as the administrator; note console errors and requests to other hosts."""
     context: BrowserContext = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, locale=locale, timezone_id="Asia/Tokyo"
+        viewport={"width": width, "height": height}, color_scheme=scheme, locale=locale, timezone_id="Asia/Tokyo"
     )
     made = Visit(context.new_page(), product)
     made.page.on("console", lambda said: made.complaints.append(said.text) if said.type == "error" else None)
@@ -101,3 +108,16 @@ def visit(
     made.page.press("input[name=password]", "Enter")
     made.page.wait_for_url(f"{product.url}/")
     return made
+
+
+COMPLETE = """
+() => [...document.querySelectorAll("figure.chart")].every((figure) => {
+  const lines = window.Chart?.getChart(figure.querySelector("canvas"))?.data.datasets ?? [];
+  return lines.length && lines.every(({ data }) => data.filter(({ y }) => y !== null).length > 1);
+})
+"""
+
+
+def is_complete(page: Page) -> bool:
+    """Return whether every line of every chart on the page has two points; charts out of the window have none."""
+    return bool(page.evaluate(COMPLETE))

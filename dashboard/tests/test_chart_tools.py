@@ -3,19 +3,17 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from dashboard.tests.product import SWITCHES, Product, Scheme, Visit, started, visit
+from dashboard.tests.product import Product, Scheme, Visit, visit
 
 BOARD = "/caches/game-cache/?span=900"
-PATIENCE = 30_000
 PNG = b"\x89PNG\r\n\x1a\n"
 # As if the fleet had been polled a day ago as well.
 YESTERDAY = """
@@ -23,7 +21,8 @@ from datetime import timedelta
 from django.db import connection
 from django.utils import timezone
 from collectors.partitions import ensure_partition
-ensure_partition("sample", timezone.now() - timedelta(days=1))
+for hours in (24, 25):
+    ensure_partition("sample", timezone.now() - timedelta(hours=hours))
 with connection.cursor() as cursor:
     cursor.execute("SELECT string_agg(column_name, ',') FROM information_schema.columns"
                    " WHERE table_name = 'sample' AND column_name <> 'at'")
@@ -33,43 +32,11 @@ with connection.cursor() as cursor:
 """
 
 
-@pytest.fixture(scope="module")
-def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    with started(tmp_path_factory.mktemp("product") / "var") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium_path, args=list(SWITCHES))
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
-def sampled(product: Product, browser: Browser) -> Product:
-    """The product once its first charts have something to show."""
-    seen = visit(browser, product)
-    drawn(seen.open(BOARD), "commands")
-    seen.page.context.close()
-    return product
-
-
-@pytest.fixture
-def desk(browser: Browser, sampled: Product) -> Iterator[Visit]:
-    """A window on a desk; afterwards nothing may have complained or left the house."""
-    seen = visit(browser, sampled)
-    yield seen
-    assert (seen.complaints, seen.strangers) == ([], [])
-    seen.page.context.close()
-
-
 def drawn(page: Page, chart: str) -> Locator:
     """Return the chart once it shows a line."""
     figure = page.locator(f"#{chart}")
     figure.scroll_into_view_if_needed()
-    expect(figure).to_have_attribute("data-state", "drawn", timeout=PATIENCE)
+    expect(figure).to_have_attribute("data-state", "drawn")
     return figure
 
 
@@ -92,17 +59,26 @@ def labels_of(figure: Locator) -> list[str]:
     return labels
 
 
-def point_at(page: Page, figure: Locator, share: float) -> None:
-    box = figure.locator("canvas").bounding_box()
+def hidden_lines(figure: Locator) -> list[str]:
+    labels: list[str] = figure.locator("canvas").evaluate(
+        "canvas => Chart.getChart(canvas).data.datasets.filter((line) => line.hidden).map((line) => line.label)"
+    )
+    return labels
+
+
+def point_at(figure: Locator, share: float) -> None:
+    """Move the mouse over the chart, once it lies still."""
+    canvas = figure.locator("canvas")
+    box = canvas.bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
+    canvas.hover(position={"x": box["width"] * share, "y": box["height"] / 2})
 
 
 def test_it_shows_the_values_of_one_time_on_all_charts(desk: Visit) -> None:
-    page = desk.open(BOARD)
+    page = desk.open("/caches/game-cache/?span=10800")
     commands, memory = drawn(page, "commands"), drawn(page, "memory")
 
-    point_at(page, memory, 0.3)
+    point_at(memory, 0.3)
 
     expect(memory.locator(".chart-at")).to_have_text(re.compile(r"\d\d:\d\d:\d\d"))
     expect(commands.locator(".chart-at")).to_have_text(memory.locator(".chart-at").inner_text())
@@ -133,7 +109,7 @@ def test_it_compares_with_the_day_before(desk: Visit) -> None:
     page.get_by_label("Compare with").select_option("Day before")
 
     expect(page).to_have_url(re.compile("compare=day"))
-    expect(figure.locator(".chart-legend small").first).to_have_text(re.compile(r"before \d.*MiB"), timeout=PATIENCE)
+    expect(figure.locator(".chart-legend small").first).to_have_text(re.compile(r"before \d.*MiB"))
     assert "used, a day before" in labels_of(figure)
     page.get_by_label("Compare with").select_option("Week before")
     expect(page.locator("#compare-note")).to_have_text("No samples then.")
@@ -195,6 +171,34 @@ def test_it_lists_the_points_in_a_table(desk: Visit) -> None:
     expect(table).to_have_count(0)
 
 
+def test_a_table_stands_still_while_it_is_read_and_then_follows(desk: Visit) -> None:
+    page = desk.open(BOARD)
+    figure = drawn(page, "memory")
+    choose(figure, "Table of the points")
+    newest = figure.get_by_role("table").get_by_role("rowheader").first
+    read = newest.inner_text()
+
+    for _ in range(2):
+        page.wait_for_event("requestfinished", lambda asked: "/series" in asked.url)
+
+    expect(newest).to_have_text(read)
+    page.locator("h1").click()
+    expect(newest).not_to_have_text(read)
+
+
+def test_a_limit_out_of_the_picture_stands_in_the_table_unless_switched_off(desk: Visit) -> None:
+    page = desk.open(BOARD)
+    figure = drawn(page, "connections")
+    limits = figure.get_by_role("table").get_by_role("columnheader", name="maxclients")
+
+    choose(figure, "Table of the points")
+
+    expect(limits).to_have_count(1)
+    assert hidden_lines(figure) == ["total", "maxclients"]
+    figure.get_by_role("button", name="maxclients").click()
+    expect(limits).to_have_count(0)
+
+
 def test_it_explains_a_chart(desk: Visit) -> None:
     page = desk.open(BOARD)
     figure = drawn(page, "memory")
@@ -241,6 +245,7 @@ def test_keys_are_letters_in_fields_and_can_be_switched_off(desk: Visit) -> None
     page = desk.open("/health/")
     page.keyboard.press("/")
     page.wait_for_url("**/#q")
+    expect(page.locator("#q")).to_be_focused()
 
     page.keyboard.type("t?")
     expect(page.locator("#q")).to_have_value("t?")
@@ -259,7 +264,7 @@ def test_it_fills_a_screen_on_the_wall_and_goes_on(desk: Visit) -> None:
         expect(page.locator("main")).to_be_visible()
         for chrome in (".top-bar", ".page-foot", ".chart-tools", ".fleet-filter"):
             expect(page.locator(chrome)).to_be_hidden()
-    with page.expect_response(lambda answer: "/series" in answer.url, timeout=PATIENCE):
+    with page.expect_response(lambda answer: "/series" in answer.url):
         pass
 
     page.keyboard.press("t")

@@ -1,13 +1,14 @@
 """What people do, in a real browser on the whole running product with its demo fleet."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from dashboard.tests.product import SWITCHES, Product, Scheme, Visit, started, visit
+from dashboard.tests.product import PATIENCE_SECONDS, Product, Scheme, Visit, visit
 from launcher import valkey
 from launcher.waiting import until
 
@@ -29,40 +30,6 @@ PAGES = (
     "/audit/",
 )
 SERIOUS = {"serious", "critical"}
-PATIENCE = 30_000
-
-
-@pytest.fixture(scope="module")
-def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    with started(tmp_path_factory.mktemp("product") / "var") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium_path, args=list(SWITCHES))
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
-def sampled(product: Product, browser: Browser) -> Product:
-    """The product once its first charts have something to show."""
-    seen = visit(browser, product)
-    page = seen.open("/caches/game-cache/")
-    expect(page.locator("#memory .chart-now")).to_have_text(re.compile(r"\d.*MiB"), timeout=PATIENCE)
-    seen.page.context.close()
-    return product
-
-
-@pytest.fixture
-def desk(browser: Browser, sampled: Product) -> Iterator[Visit]:
-    """A window on a desk; afterwards nothing may have complained or left the house."""
-    seen = visit(browser, sampled)
-    yield seen
-    assert (seen.complaints, seen.strangers) == ([], [])
-    seen.page.context.close()
 
 
 def painted(page: Page, chart: str) -> bool:
@@ -79,7 +46,7 @@ def test_it_shows_every_cache_with_living_numbers(desk: Visit) -> None:
 
     row = page.locator("tr", has_text="game-cache").first
     expect(row).to_contain_text("3 shards, 6 nodes")
-    expect(row).to_contain_text(re.compile(r"[1-9][\d.,\u2009\u202f ]*/s"), timeout=PATIENCE)
+    expect(row).to_contain_text(re.compile(r"[1-9][\d.,\u2009\u202f ]*/s"))
     expect(row).to_contain_text("of 500")
 
 
@@ -89,16 +56,16 @@ def test_it_leads_from_the_fleet_to_the_charts_of_a_cache(desk: Visit) -> None:
     page.get_by_role("link", name="game-cache").first.click()
 
     expect(page.get_by_role("heading", name="game-cache")).to_be_visible()
-    assert until(lambda: painted(page, "memory"), 10)
+    assert until(lambda: painted(page, "memory"), PATIENCE_SECONDS)
 
 
 def test_it_goes_on_by_itself(desk: Visit) -> None:
     page = desk.open("/caches/game-cache/?span=900")
-    with page.expect_response(lambda answer: "/series" in answer.url, timeout=PATIENCE) as first:
+    with page.expect_response(lambda answer: "/series" in answer.url) as first:
         pass
     before = first.value.url
 
-    with page.expect_response(lambda answer: "/series" in answer.url and answer.url != before, timeout=PATIENCE):
+    with page.expect_response(lambda answer: "/series" in answer.url and answer.url != before):
         pass
 
 
@@ -115,8 +82,9 @@ def test_it_keeps_range_and_lines_in_the_address(desk: Visit) -> None:
 
 def test_it_zooms_where_one_drags_and_back(desk: Visit) -> None:
     page = desk.open("/caches/game-cache/?span=3600")
-    assert until(lambda: painted(page, "memory"), 10)
-    page.locator("#memory canvas").scroll_into_view_if_needed()
+    assert until(lambda: painted(page, "memory"), PATIENCE_SECONDS)
+    # The hover waits until nothing moves any more.
+    page.locator("#memory canvas").hover()
     box = page.locator("#memory canvas").bounding_box()
     assert box is not None
 
@@ -171,7 +139,7 @@ def test_it_names_the_step_that_fails_when_a_connection_is_tested(desk: Visit) -
 
     page.get_by_role("button", name="Test connection").click()
 
-    expect(page.locator("body")).to_contain_text("Nothing listens on this port", timeout=PATIENCE)
+    expect(page.locator("body")).to_contain_text("Nothing listens on this port")
 
 
 def test_it_adds_a_server_that_is_not_ours(desk: Visit, valkey_server: Callable[[], valkey.Valkey]) -> None:
@@ -183,7 +151,7 @@ def test_it_adds_a_server_that_is_not_ours(desk: Visit, valkey_server: Callable[
     page.get_by_role("button", name="Add the cache").click()
 
     expect(page.get_by_role("heading", name="visitor")).to_be_visible()
-    expect(page.locator("#memory .chart-now")).to_have_text(re.compile(r"\d"), timeout=PATIENCE)
+    expect(page.locator("#memory .chart-now")).to_have_text(re.compile(r"\d"))
     desk.product.manage("shell", "-c", "from fleet.models import Cache; Cache.objects.get(name='visitor').delete()")
 
 
@@ -214,6 +182,10 @@ def marked(page: Page, chart: str) -> list[str]:
     return titles
 
 
+def is_marked(page: Page, chart: str, title: str) -> bool:
+    return title in marked(page, chart)
+
+
 def test_a_note_is_marked_on_the_charts_until_they_are_switched_off(desk: Visit) -> None:
     page = desk.open("/caches/game-cache/")
     page.locator(".note-form summary").click()
@@ -222,11 +194,13 @@ def test_a_note_is_marked_on_the_charts_until_they_are_switched_off(desk: Visit)
     expect(page.locator(".events-table")).to_contain_text("Release <b>4.2</b>")
 
     page = desk.open("/caches/game-cache/")
-    expect(page.locator("#memory .chart-now")).to_have_text(re.compile(r"\d.*MiB"), timeout=PATIENCE)
+    expect(page.locator("#memory .chart-now")).to_have_text(re.compile(r"\d.*MiB"))
 
-    assert until(lambda: marked(page, "memory") == marked(page, "memory-share") == ["Release <b>4.2</b>"], 20)
+    # Others may stand beside it: a slow machine has events of its own.
+    for chart in ("memory", "memory-share"):
+        assert until(partial(is_marked, page, chart, "Release <b>4.2</b>"), PATIENCE_SECONDS), marked(page, chart)
     canvas = page.locator("#memory canvas")
-    x, y = canvas.evaluate("c => { const k = Chart.getChart(c); return [k.flags[0].x, k.chartArea.top + 7] }")
+    x, y = canvas.evaluate("c => { const k = Chart.getChart(c); return [k.flags.at(-1).x, k.chartArea.top + 7] }")
     canvas.hover(position={"x": x, "y": y})
     expect(page.locator("#memory .event-tip")).to_contain_text("Release <b>4.2</b>")
     page.locator("#events-toggle").click()

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.template.loader import render_to_string
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from dashboard.templatetags import units
-from dashboard.tests.product import SWITCHES
 
 GIB = 2**30
 BASE_DIR = Path(settings.BASE_DIR)
@@ -47,14 +46,6 @@ WRITERS = {
     "grouped": units.grouped,
 }
 BERLIN_SPRING = 1_774_746_000  # 2026-03-29 02:00 in Berlin, when clocks go to 03:00
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=list(SWITCHES))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ const typeSize = () => Number.parseFloat(getComputedStyle(document.documentEleme
 const axisWidth = () => 4.125 * typeSize();
 const ON_LINES = { type: "linear", bounds: "ticks" };
 const ON_LOG = { type: "logarithmic", bounds: "data" };
-// A limit far above the data would press it flat: below this share it is named in the legend only.
+// A limit far above the data would press it flat: below this share it stands in the legend and in tables only.
 const LIMIT_SHARE = 0.4;
 
 export class PanelChart {
@@ -79,7 +79,8 @@ export class PanelChart {
     const top = (line) => Math.max(...line.data.map((point) => point.y ?? -Infinity));
     const highest = Math.max(0, ...lines.filter((line) => !line.isLimit && !this.isHidden(line)).map(top));
     for (const line of lines) {
-      line.hidden = this.isHidden(line) || (line.isLimit && highest < top(line) * LIMIT_SHARE);
+      line.isOff = this.isHidden(line);
+      line.hidden = line.isOff || (line.isLimit && highest < top(line) * LIMIT_SHARE);
     }
   }
 

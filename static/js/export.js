@@ -7,7 +7,7 @@ const words = document.getElementById("chart-words").dataset;
 const PAD = 16;
 
 const pageName = () => document.title.split(" · ")[0];
-export const isShown = (line) => !line.hidden && !line.isEmpty;
+export const isShown = (line) => !line.isOff && !line.isEmpty;
 
 export function rangeText({ from, to }) {
   return words.between.replace("%(from)s", moment(from)).replace("%(to)s", moment(to));
@@ -78,7 +78,7 @@ export function pictureOf({ chart, lines, palette, spec, view }) {
   const { fontFamily } = getComputedStyle(document.body);
   const head = 52;
   ctx.font = `12px ${fontFamily}`;
-  const entries = [...placed(ctx, lines.filter((line) => isShown(line) && !line.isCompanion), chart.width)];
+  const entries = [...placed(ctx, lines.filter((line) => isShown(line) && !line.hidden && !line.isCompanion), chart.width)];
   canvas.width = chart.width * ratio;
   canvas.height = (head + chart.height + ((entries.at(-1)?.row ?? 0) + 1) * 18 + PAD) * ratio;
   ctx.scale(ratio, ratio);

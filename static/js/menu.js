@@ -71,7 +71,8 @@ export class ChartMenu {
     else part.focus();
   }
 
-  // Follow what the chart shows now. A table that is being read stays as it is while time goes on.
+  // Follow what the chart shows now. A table with the focus in it is being read: it stays while time goes on, until its
+  // lines change.
   refresh() {
     const { panel } = this;
     for (const [name, isOn] of [["table", !this.table.hidden], ["explain", !this.about.hidden], ["scale", isLog(panel.spec.key)]]) {
@@ -80,8 +81,9 @@ export class ChartMenu {
     if (!panel.lines) return;
     if (!this.about.hidden) this.about.querySelector(".chart-drawn").textContent = this.drawn();
     const { by, from, to, past } = panel.view;
-    const shown = JSON.stringify([by, to - from, past?.shift, panel.lines.map((line) => [line.key, line.hidden, line.isEmpty])]);
-    if (this.table.hidden || this.tabled === shown) return;
+    const shown = JSON.stringify([by, to - from, past?.shift, panel.lines.map((line) => [line.key, line.isOff, line.isEmpty])]);
+    const isRead = this.tabled === shown && this.table.contains(document.activeElement);
+    if (this.table.hidden || isRead) return;
     this.tabled = shown;
     this.table.querySelector(".chart-rows").replaceChildren(tableOf(panel));
   }
