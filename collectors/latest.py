@@ -28,7 +28,7 @@ class NodeLatest:
 
     None means that the node did not report it, or that there is no earlier sample to compare with.
     Beside these: `node_id`, `at` (the tick), `memory_growth_bytes_per_second` with `memory_growth_fit`
-    (R squared, 0 to 1), None until ten minutes of history exist.
+    (R squared, 0 to 1), None until ten minutes of history exist, or two of a steep line.
     """
 
     __slots__ = ("_row",)

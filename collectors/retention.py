@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -22,6 +23,8 @@ GRACE = timedelta(seconds=30)
 CHUNK = {"5m": timedelta(minutes=30), "1h": timedelta(hours=6)}
 # Twelve readings in ten minutes at least: below that a slope is noise.
 TREND_WINDOW, TREND_SPAN_SECONDS, TREND_POINTS = timedelta(minutes=30), 600, 12
+# Growth that began lately counts by itself, once it is this straight and adds this share of the memory.
+RUSH_WINDOW, RUSH_SPAN_SECONDS, RUSH_FIT, RUSH_SHARE = timedelta(minutes=5), 120, 0.9, 0.02
 
 
 def _roll_sql(tier: str) -> str:
@@ -131,19 +134,44 @@ def _mend_late() -> int:
     return len(late)
 
 
+TRENDS = """
+    INSERT INTO node_trend (node_id, at, bytes_per_second, fit)
+    SELECT node_id, %(now)s, CASE WHEN is_rush THEN rush ELSE slope END, CASE WHEN is_rush THEN rush_fit ELSE fit END
+    FROM (
+        SELECT *, COALESCE(rush_span >= %(rush_span)s AND rush_fit >= %(rush_fit)s
+            AND rush * rush_span >= %(rush_share)s * used, false) AS is_rush
+        FROM (
+            SELECT node_id, count(*) AS points, max(seconds) - min(seconds) AS span, max(used_memory) AS used,
+                regr_slope(used_memory, seconds) AS slope, regr_r2(used_memory, seconds) AS fit,
+                max(seconds) FILTER (WHERE is_late) - min(seconds) FILTER (WHERE is_late) AS rush_span,
+                regr_slope(used_memory, seconds) FILTER (WHERE is_late) AS rush,
+                regr_r2(used_memory, seconds) FILTER (WHERE is_late) AS rush_fit
+            FROM (
+                SELECT node_id, used_memory, date_part('epoch', at - %(now)s) AS seconds,
+                    at >= %(rush_start)s AS is_late
+                FROM sample WHERE at >= %(start)s AND used_memory IS NOT NULL
+            ) AS recent GROUP BY node_id
+        ) AS lines
+    ) AS judged WHERE is_rush OR (span >= %(span)s AND points >= %(points)s)
+    ON CONFLICT (node_id) DO UPDATE SET at = EXCLUDED.at,
+        bytes_per_second = EXCLUDED.bytes_per_second, fit = EXCLUDED.fit
+"""
+
+
 def refresh_trends(now: datetime) -> None:
-    """Fit a line through each node's used_memory of the last half hour."""
+    """Fit a line through each node's used_memory: of the last half hour, or of a rush in the last minutes."""
+    limits: dict[str, Any] = {
+        "now": now,
+        "start": now - TREND_WINDOW,
+        "span": TREND_SPAN_SECONDS,
+        "points": TREND_POINTS,
+        "rush_start": now - RUSH_WINDOW,
+        "rush_span": RUSH_SPAN_SECONDS,
+        "rush_fit": RUSH_FIT,
+        "rush_share": RUSH_SHARE,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO node_trend (node_id, at, bytes_per_second, fit)"
-            " SELECT node_id, %s, regr_slope(used_memory, seconds), regr_r2(used_memory, seconds) FROM ("
-            "   SELECT node_id, used_memory, date_part('epoch', at - %s) AS seconds FROM sample"
-            "   WHERE at >= %s AND used_memory IS NOT NULL) AS recent"
-            " GROUP BY node_id HAVING max(seconds) - min(seconds) >= %s AND count(*) >= %s"
-            " ON CONFLICT (node_id) DO UPDATE SET at = EXCLUDED.at,"
-            " bytes_per_second = EXCLUDED.bytes_per_second, fit = EXCLUDED.fit",
-            [now, now, now - TREND_WINDOW, TREND_SPAN_SECONDS, TREND_POINTS],
-        )
+        cursor.execute(TRENDS, limits)
         cursor.execute("DELETE FROM node_trend WHERE at < %s", [now - TREND_WINDOW])
 
 

@@ -66,8 +66,15 @@ class WatchedNode:
 
     @property
     def evicts(self) -> bool:
-        """Whether the server drops keys when memory is full, so that a full memory is by design."""
-        return self.facts.get("maxmemory_policy", "noeviction") != "noeviction"
+        """Whether the server finds keys to drop when memory is full, so that a full memory is by design."""
+        policy = self.facts.get("maxmemory_policy", "")
+        return policy.startswith("allkeys-") or (policy.startswith("volatile-") and self.is_mostly_volatile)
+
+    @property
+    def is_mostly_volatile(self) -> bool:
+        """Whether at least half of the keys have a time to live."""
+        keys, lasting = self.value("keys"), self.value("keys_without_ttl")
+        return bool(keys) and lasting is not None and 2 * lasting <= (keys or 0)
 
     @property
     def must_not_fill(self) -> bool:

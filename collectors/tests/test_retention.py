@@ -1,5 +1,6 @@
 """Rollups and partitions over time."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -88,14 +89,60 @@ def test_it_gives_a_trend_after_ten_minutes() -> None:
     assert (newest.memory_growth_bytes_per_second, newest.memory_growth_fit) == pytest.approx((2, 1))
 
 
-def test_it_gives_no_trend_from_little_history() -> None:
+def trend_after(levels: Sequence[int]) -> tuple[float | None, float | None]:
+    """Return growth per second and fit after samples of used_memory, one every 15 seconds."""
     cache_with_nodes()
     node = Node.objects.get()
-    samples.write([reading(node, s, used_memory=s) for s in range(0, 300, 15)])
+    samples.write([reading(node, n * 15, used_memory=level) for n, level in enumerate(levels)])
+    retention.refresh_trends(noon(len(levels) * 15))
+    newest = latest.nodes()[node.pk]
+    return newest.memory_growth_bytes_per_second, newest.memory_growth_fit
 
-    retention.refresh_trends(noon(300))
 
-    assert latest.nodes()[node.pk].memory_growth_bytes_per_second is None
+MILLION = 1_000_000
+FLAT = [MILLION] * 60
+SAW = [MILLION, 2 * MILLION] * 10
+
+
+def climbing(step: int, points: int = 21) -> list[int]:
+    return [MILLION + n * step for n in range(points)]
+
+
+@pytest.mark.parametrize(
+    ("levels", "growth"),
+    [
+        # A quiet hour, then a rush: the rush counts.
+        (FLAT + climbing(15_000), 1_000),
+        # Too little history, but two minutes of a rush.
+        (climbing(15_000, points=10), 1_000),
+        (climbing(15_000, points=8), None),
+        # Slow growth, or none that is straight, needs ten minutes.
+        (climbing(900), None),
+        (SAW, None),
+        (FLAT[:20], None),
+    ],
+)
+def test_it_takes_a_rush_for_a_trend_at_once(levels: list[int], growth: float | None) -> None:
+    found, fit = trend_after(levels)
+
+    assert found == (None if growth is None else pytest.approx(growth, rel=0.01))
+    assert fit is None or fit > retention.RUSH_FIT
+
+
+def test_a_rush_that_ended_leaves_the_trend_of_the_half_hour() -> None:
+    growth, fit = trend_after(climbing(15_000) + [MILLION + 300_000] * 25)
+
+    assert growth is not None
+    assert growth < 1_000
+    assert fit is not None
+    assert fit < 0.9
+
+
+def test_memory_that_was_freed_is_no_rush() -> None:
+    growth, _fit = trend_after(FLAT + climbing(-15_000))
+
+    assert growth is not None
+    assert growth < 0
 
 
 def test_it_drops_partitions_and_keeps_those_ahead(settings: Settings) -> None:

@@ -35,6 +35,7 @@ FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
     reach.save_failed,
     reach.stale,
     memory.evictions,
+    memory.will_evict,
     memory.no_limit,
 )
 

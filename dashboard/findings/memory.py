@@ -26,8 +26,8 @@ UNEVEN_LEVEL, UNEVEN_WARNING = 0.5, 0.15
 
 def memory_full(watched: Watched) -> Finding | None:
     """Memory near its limit, or on the way there. Does not apply to servers that evict or have no limit."""
-    ranking = ranked(watched.nodes, lambda node: node.value("memory_used_ratio"))
-    if not ranking or ranking[0][1].evicts:
+    ranking = ranked((node for node in watched.nodes if not node.evicts), lambda node: node.value("memory_used_ratio"))
+    if not ranking:
         return None
     level, node = ranking[0]
     full_in = seconds_until_full(level, node)
@@ -89,6 +89,23 @@ def may_be_uneven(latest: CacheLatest) -> bool:
         return False
     # The mean holds the fullest itself: of two shards it lies half way between them.
     return level - used / limit >= UNEVEN_WARNING / 2
+
+
+def will_evict(watched: Watched) -> Finding | None:
+    """Memory that will be full soon, where keys are then evicted by design. Silent once they are."""
+
+    def full_in(node: WatchedNode) -> float | None:
+        level = node.value("memory_used_ratio")
+        return seconds_until_full(level, node) if level and node.evicts else None
+
+    soonest = ranked(watched.nodes, full_in)[-1:]
+    if not soonest or evictions(watched):
+        return None
+    seconds, node = soonest[0]
+    level = percent(node.value("memory_used_ratio"))
+    parts = {"name": subject(watched, node), "level": level, "time": duration(seconds)}
+    sentence = _("%(name)s uses %(level)s of maxmemory; at this rate it begins to evict keys in %(time)s") % parts
+    return Finding(State.NOTICE, sentence, _("evicts soon"), duration(seconds), "memory")
 
 
 def evictions(watched: Watched) -> Finding | None:

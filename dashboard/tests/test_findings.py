@@ -56,6 +56,82 @@ def test_it_speaks_of_full_memory_only_where_it_ends_badly(
     assert (found.state if found else None) == state
 
 
+VOLATILE = {"maxmemory_policy": "volatile-lru"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "keys", "lasting", "evicts"),
+    [
+        ("allkeys-lru", None, None, True),
+        ("allkeys-random", 100, 100, True),
+        ("volatile-lru", 100, 0, True),
+        ("volatile-ttl", 100, 50, True),
+        ("volatile-lru", 100, 51, False),
+        ("volatile-lru", 0, 0, False),
+        ("volatile-lru", None, None, False),
+        ("volatile-lru", 100, None, False),
+        ("noeviction", 100, 0, False),
+        ("", 100, 0, False),
+    ],
+)
+def test_a_server_evicts_what_its_policy_may_drop(
+    policy: str, keys: int | None, lasting: int | None, evicts: bool
+) -> None:
+    node = member(facts={"maxmemory_policy": policy}, keys=keys, keys_without_ttl=lasting)
+
+    assert node.evicts is evicts
+    assert node.must_not_fill is not evicts
+
+
+def test_a_full_node_that_may_not_fill_is_found_behind_a_fuller_one_that_may() -> None:
+    nodes = [member(1, facts=EVICTS, memory_used_ratio=1.0), member(2, memory_used_ratio=0.9)]
+
+    assert said(memory.memory_full(watched(*nodes))).sentence.startswith("game-cache shard 2 primary uses 90%")
+
+
+def test_it_warns_of_a_volatile_policy_with_little_to_drop() -> None:
+    full: dict[str, Any] = {"facts": VOLATILE, "memory_used_ratio": 0.96, "keys": 1_000}
+
+    assert said(memory.memory_full(watched(member(keys_without_ttl=900, **full)))).state == "critical"
+    assert memory.memory_full(watched(member(keys_without_ttl=100, **full))) is None
+
+
+def test_it_says_when_evictions_will_begin() -> None:
+    soon = member(2, facts=EVICTS, memory_used_ratio=0.6, used_memory=6 * GIB, **GROWING)
+    later = member(1, facts=EVICTS, memory_used_ratio=0.5, used_memory=5 * GIB, **GROWING)
+
+    found = said(memory.will_evict(watched(later, soon)))
+
+    assert found.sentence == (
+        "game-cache shard 2 primary uses 60% of maxmemory; at this rate it begins to evict keys in 2 h 15 min"
+    )
+    assert (found.state, found.figure) == (State.NOTICE, "2 h 15 min")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"facts": {}},
+        {"memory_growth_fit": 0.3},
+        {"memory_growth_bytes_per_second": -5.0},
+        {"memory_growth_bytes_per_second": None},
+        {"memory_used_ratio": 0.4},
+        {"memory_used_ratio": None},
+        {"used_memory": None},
+    ],
+)
+def test_it_foretells_no_evictions_without_a_clear_trend(values: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"facts": EVICTS, "memory_used_ratio": 0.6, "used_memory": 6 * GIB} | GROWING | values
+
+    assert memory.will_evict(watched(member(**given))) is None
+
+
+def test_it_foretells_no_evictions_once_there_are_some() -> None:
+    soon = member(facts=EVICTS, memory_used_ratio=0.9, used_memory=9 * GIB, **GROWING)
+
+    assert memory.will_evict(watched(soon, latest=summary(evicted_keys_per_second=3.0))) is None
+
+
 def test_it_names_the_uneven_shard_once() -> None:
     nodes = [member(1, memory_used_ratio=0.3), member(2, memory_used_ratio=0.7)]
 
