@@ -15,7 +15,8 @@ from fleet.models import Node
 
 State = CommandSupport.State
 # Commands whose second word says which one is meant.
-CONTAINERS = {"ACL", "CLIENT", "CLUSTER", "COMMAND", "COMMANDLOG", "CONFIG", "INFO", "LATENCY", "MEMORY", "SLOWLOG"}
+CONTAINERS = {"ACL", "CLIENT", "CLUSTER", "COMMAND", "COMMANDLOG", "CONFIG", "HOTKEYS", "INFO", "LATENCY", "MEMORY"}
+CONTAINERS |= {"OBJECT", "SLOWLOG"}
 # How servers and services say that a command is not to be had; compared in small letters.
 REFUSALS = (
     "noperm",

@@ -11,7 +11,7 @@ from collectors.metrics.hot import HOT_INDEX
 from collectors.models import Step
 from collectors.rates import RATE_GAP_SECONDS
 from collectors.rounds import Answer
-from collectors.source import Command, Readings, Reply, SlowCall, Value, empty_row
+from collectors.source import Command, Readings, Reply, SlotLoad, SlowCall, Spike, Value, empty_row
 from collectors.sources.info import INFO
 from collectors.tallies import NodeTallies, Tally
 from collectors.targets import Target
@@ -40,6 +40,8 @@ class Digest:
     tallies: dict[str, dict[str, Tally]] = field(default_factory=dict)
     counted_seconds: dict[str, int] = field(default_factory=dict)
     slow_calls: list[SlowCall] = field(default_factory=list)
+    spikes: list[Spike] = field(default_factory=list)
+    slots: Sequence[SlotLoad] | None = None
 
     def node_tallies(self, tick: int) -> list[NodeTallies]:
         at, is_primary = datetime.fromtimestamp(tick, UTC), self.row[IS_PRIMARY] is not False
@@ -95,6 +97,8 @@ def _take_in(made: Digest, answer: Answer, replies: dict[Command, Reply], tick: 
         made.facts.update(readings.facts)
         made.layout = made.layout or readings.layout
         made.slow_calls += readings.slow_calls
+        made.spikes += readings.spikes
+        made.slots = made.slots if readings.slots is None else readings.slots
         if readings.tallies:
             _count(made, readings.tallies, seconds, source.every())
         if source.name == "info":
@@ -138,6 +142,8 @@ def _know(made: Digest, readings: Readings) -> None:
     elif made.row[USED_MEMORY] is None and "redis_version" not in target.texts:
         made.failure = ReadError(Step.INFO, Cause.NOT_INFO)
     target.standing.reports_limits = made.row[MAXCLIENTS] is not None
+    is_primary = made.row[IS_PRIMARY]
+    target.standing.is_primary = None if is_primary is None else bool(is_primary)
     before = {(replica.host, replica.port) for replica in target.replicas}
     made.is_unsettled |= before != {(replica.host, replica.port) for replica in readings.replicas}
     target.replicas = readings.replicas

@@ -15,6 +15,10 @@ from collectors.client_reading import ClientRows as ClientRows
 from collectors.client_reading import ClientTurn as ClientTurn
 from collectors.event import Event as Event
 from collectors.event import KnownState as KnownState
+from collectors.hot_key_reading import HotKeyReading as HotKeyReading
+from collectors.hot_key_reading import HotKeyTurn as HotKeyTurn
+from collectors.latency_event import LatencyEvent as LatencyEvent
+from collectors.slot_reading import SlotReading as SlotReading
 from collectors.slow_entry import SlowEntry as SlowEntry
 from collectors.slow_entry import SlowMark as SlowMark
 from fleet.models import Cache, Node

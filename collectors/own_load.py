@@ -28,12 +28,14 @@ PRICES: dict[str, Price] = {
     "INFO": Price({VALKEY: 70, REDIS: 61}, 6_600),
     "INFO commandstats": Price({VALKEY: 83, REDIS: 113}, 4_700),
     "LATENCY HISTOGRAM": Price({VALKEY: 786, REDIS: 328}, 4_800),
+    "LATENCY LATEST": Price({VALKEY: 3, REDIS: 3}, 4),
     "SLOWLOG GET": Price({VALKEY: 87, REDIS: 72}, 11_600),
     "COMMANDLOG GET": Price({VALKEY: 109}, 14_200),
     "CLUSTER INFO": Price({VALKEY: 36, REDIS: 32}, 840),
     "CLUSTER SHARDS": Price({VALKEY: 40, REDIS: 43}, 1_560),
     "CLUSTER SLOTS": Price({VALKEY: 4, REDIS: 29}, 530),
     "CLUSTER NODES": Price({VALKEY: 97, REDIS: 50}, 760),
+    "CLUSTER SLOT-STATS": Price({VALKEY: 243}, 2_110),
     "CONFIG GET": Price({VALKEY: 10, REDIS: 8}, 32),
 }
 

@@ -16,14 +16,26 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from collectors import backlog, capabilities, leases, slowlog, statuses, tallies, topology
+from collectors import (
+    backlog,
+    capabilities,
+    latency_events,
+    leases,
+    slot_readings,
+    slowlog,
+    statuses,
+    tallies,
+    topology,
+)
 from collectors.backlog import AWAY
 from collectors.digest import OFFSET, STATE_OK, Digest, digest, settle
 from collectors.event_watch import Sighting
+from collectors.latency_events import NodeSpikes
 from collectors.leases import Claim, Outcome
 from collectors.metrics.hot import HOT_INDEX
 from collectors.rounds import Answer, Request, Round
 from collectors.samples import NodeReading
+from collectors.slot_readings import NodeSlots
 from collectors.slowlog import NodeSlowCalls
 from collectors.source import Source
 from collectors.targets import CacheRow, NodeRow, Pool, Target, read_caches, read_nodes
@@ -204,6 +216,10 @@ class Poll:
         _write_beside("counts", tallies.write, [one for made in told for one in made.node_tallies(self.tick)])
         slow = [NodeSlowCalls(made.target.node_id, made.slow_calls) for made in told if made.slow_calls]
         _write_beside("slow logs", slowlog.write, slow)
+        spikes = [NodeSpikes(made.target.node_id, made.spikes) for made in told if made.spikes]
+        _write_beside("latency events", latency_events.write, spikes)
+        slots = [NodeSlots(made.target.node_id, made.slots) for made in told if made.slots is not None]
+        _write_beside("slots", slot_readings.write, slots)
 
     def _write_states(self, digests: Sequence[Digest]) -> None:
         now = timezone.now()
@@ -282,6 +298,8 @@ def _request(target: Target, sources: Sequence[Source], watched: Watched) -> Req
 
 def _write_beside(what: str, write: Callable[[list[T]], None], rows: list[T]) -> None:
     """Write what comes beside the samples, and never at their cost."""
+    if not rows:
+        return
     try:
         write(rows)
     except AWAY as error:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from collectors import client_lists, events, partitions, slowlog
+from collectors import client_lists, events, hot_keys, latency_events, partitions, slot_readings, slowlog
 from collectors.metrics.lookup import shown
 from collectors.metrics.slots import ROLLED
 from collectors.models import Beat
@@ -186,6 +186,9 @@ def keep_partitions(now: datetime | None = None) -> list[str]:
     slowlog.forget_old(moment)
     client_lists.forget_old(moment)
     client_lists.forget_rows(moment)
+    latency_events.forget_old(moment)
+    slot_readings.forget_old(moment)
+    hot_keys.forget_rows(moment)
     return partitions.drop_expired(moment)
 
 

@@ -30,6 +30,7 @@ class Standing:
     valkey_version: tuple[int, ...] = ()
     in_cluster: bool | None = None
     reports_limits: bool | None = None
+    is_primary: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +56,34 @@ class SlowCall:
     key_prefix: str
 
 
+@dataclass(frozen=True, slots=True)
+class Spike:
+    """The longest time, in milliseconds, that an event held a server up within one second (Unix time)."""
+
+    event: str
+    at: int
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlotLoad:
+    """What one slot holds, and what it took since the server began to count; None where it does not count."""
+
+    slot: int
+    keys: int | None = None
+    cpu_usec: int | None = None
+    bytes_in: int | None = None
+    bytes_out: int | None = None
+
+
 @dataclass(slots=True)
 class Readings:
     """What one source made of its replies.
 
     `hot` follows HOT_NAMES, None where this source has nothing to say. `facts` holds only texts that are
     new or changed since the last poll. A `layout` is the whole cache's, as the node sees it. `tallies` are
-    counts by kind and name since this source's reply before; the first reply gives none. `slow_calls` are
-    those that its reply before did not hold.
+    counts by kind and name since this source's reply before; the first reply gives none. `slow_calls` and
+    `spikes` are those that its reply before did not hold. `slots` is None where nobody asked for them.
     """
 
     hot: list[Value] | None = None
@@ -72,6 +93,8 @@ class Readings:
     layout: Layout | None = None
     tallies: dict[str, dict[str, Tally]] = field(default_factory=dict)
     slow_calls: Sequence[SlowCall] = ()
+    spikes: Sequence[Spike] = ()
+    slots: Sequence[SlotLoad] | None = None
 
 
 def empty_row() -> list[Value]:
@@ -100,7 +123,7 @@ class Source:
         return not standing.engine or standing.engine in self.engines
 
     def commands(self) -> tuple[Command, ...]:
-        """Return the commands to send, always the same ones."""
+        """Return the commands to send, the same ones from one call of parse to the next."""
         raise NotImplementedError
 
     def forget(self) -> None:

@@ -3,7 +3,7 @@
 from celery import Celery, Task, shared_task
 from django.conf import settings
 
-from collectors import client_lists, dispatch, poll, retention, tally_rollups, worker
+from collectors import client_lists, dispatch, hot_keys, poll, retention, tally_rollups, worker
 
 
 @shared_task(bind=True)
@@ -36,6 +36,17 @@ def read_client_lists() -> None:
 @shared_task
 def read_clients_of(cache_id: int) -> None:
     client_lists.read(cache_id)
+
+
+@shared_task
+def look_for_hot_keys() -> None:
+    for cache_id in hot_keys.due_caches():
+        look_for_hot_keys_of.apply_async((cache_id,), expires=settings.HOT_KEYS_INTERVAL_SECONDS)
+
+
+@shared_task
+def look_for_hot_keys_of(cache_id: int) -> None:
+    hot_keys.look(cache_id)
 
 
 @shared_task

@@ -57,6 +57,8 @@ app.conf.update(
         "roll-up": every("collectors.tasks.roll_up", settings.ROLLUP_INTERVAL_SECONDS),
         "roll-up-tallies": every("collectors.tasks.roll_up_tallies", 2 * settings.ROLLUP_INTERVAL_SECONDS),
         "read-client-lists": every("collectors.tasks.read_client_lists", settings.CLIENTS_INTERVAL_SECONDS),
+        # Without a schedule this only forgets what was found on demand.
+        "look-for-hot-keys": every("collectors.tasks.look_for_hot_keys", settings.HOT_KEYS_INTERVAL_SECONDS or 3_600),
         "keep-partitions": every("collectors.tasks.keep_partitions", settings.RETENTION_INTERVAL_SECONDS),
         "forget-lost-workers": every("collectors.tasks.forget_lost_workers", 300),
     },

@@ -7,6 +7,8 @@ from collectors.sources.config import ConfigLimits
 from collectors.sources.errorstats import Errorstats
 from collectors.sources.info import Info, InfoDetail
 from collectors.sources.latency import LatencyHistogram
+from collectors.sources.latency_events import LatencyEvents, LatencyThreshold
+from collectors.sources.slots import SlotStats
 from collectors.sources.slowlog import CommandLog, CommandLogSlow, SlowLog
 
 
@@ -18,11 +20,14 @@ def make_sources(host: str, tls: bool) -> tuple[Source, ...]:
         Commandstats(),
         Errorstats(),
         LatencyHistogram(),
+        LatencyEvents(),
+        LatencyThreshold(),
         SlowLog(),
         CommandLog(),
         CommandLogSlow(),
         ClusterInfo(),
         ClusterDetail(),
+        SlotStats(),
         ConfigLimits(),
         ClusterShards(host, tls),
         ClusterSlots(host),
