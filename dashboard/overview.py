@@ -93,6 +93,26 @@ class Row:
         return _("in sync") if seen.replication_lag_bytes is not None else _("%s replicas") % seen.replicas, "ok"
 
     @property
+    def no_rate(self) -> str:
+        """Return why there are no rates, "" where that is not known."""
+        return _("waiting for the second sample") if self.waits_for_rates else ""
+
+    @property
+    def waits_for_rates(self) -> bool:
+        """Whether the newest sample has none before it to compare with: the cache is new, or there was a gap."""
+        seen = self.latest
+        if seen is None or seen.at is None or seen.commands_per_second is not None:
+            return False
+        levels, known = seen.spark_used_memory or [], seen.spark_commands_per_second or []
+        return len(levels) < 2 or levels[-2] is None or any(value is not None for value in known)
+
+    @property
+    def no_hits(self) -> str:
+        """Return why there is no hit ratio."""
+        has_rates = self.latest is not None and self.latest.commands_per_second is not None
+        return _("no lookups") if has_rates else self.no_rate
+
+    @property
     def labels(self) -> list[str]:
         return [f"{key}={value}" for key, value in sorted(self.cache.labels.items())]
 

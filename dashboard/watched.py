@@ -19,6 +19,8 @@ from fleet.models import Cache, Node, Shard, Topology
 
 # A poll that is this many intervals overdue makes the figures old.
 STALE_INTERVALS = 4
+# Rates need two samples; whatever is not there after this long is not reported.
+NEW_NODE = timedelta(seconds=60)
 # Findings tell of events for so long.
 RECENT_SECONDS = 600
 FACTS = ("maxmemory_policy", "redis_version", "valkey_version")
@@ -85,6 +87,13 @@ class WatchedNode:
         if valkey := self.facts.get("valkey_version"):
             return f"Valkey {valkey}"
         return f"Redis {version}" if (version := self.facts.get("redis_version")) else ""
+
+    @property
+    def no_rate(self) -> str:
+        """Return why a node that has just joined has no rates yet, "" for others."""
+        if self.latest is None or self.latest.at - self.node.joined_at > NEW_NODE:
+            return ""
+        return _("waiting for the second sample")
 
     def value(self, name: str) -> float | None:
         """Return a figure of the newest sample, None where it is not reported or the node is silent."""

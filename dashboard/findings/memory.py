@@ -124,8 +124,8 @@ def no_limit(watched: Watched) -> Finding | None:
     ]
     if not bare or watched.cache.plan_memory_bytes:
         return None
-    used = max(node.value("used_memory") or 0 for node in bare)
+    used = [level for node in bare if (level := node.value("used_memory")) is not None]
     sentence = _("%(name)s sets no maxmemory: it may grow until its machine is full") % {
         "name": subject(watched, bare[0])
     }
-    return Finding(State.NOTICE, sentence, _("no memory limit"), bytes_size(used), "memory")
+    return Finding(State.NOTICE, sentence, _("no memory limit"), bytes_size(max(used)) if used else "", "memory")

@@ -24,8 +24,8 @@ def is_missing(value: object) -> bool:
     return value is None or value == "" or (isinstance(value, float) and not math.isfinite(value))
 
 
-def missing() -> SafeString:
-    return format_html('<span class="missing">{}</span>', _("not reported"))
+def missing(words: str = "") -> SafeString:
+    return format_html('<span class="missing">{}</span>', words or _("not reported"))
 
 
 def three_digits(value: float) -> str:
@@ -74,9 +74,9 @@ def small_count(value: float) -> str:
 
 
 @register.filter
-def rate(value: Number) -> str:
-    """Return a number per second: 12.3k/s."""
-    return missing() if is_missing(value) else _("%s/s") % count(value)
+def rate(value: Number, otherwise: str = "") -> str:
+    """Return a number per second: 12.3k/s. `otherwise` says why there is none, where that is known."""
+    return missing(otherwise) if is_missing(value) else _("%s/s") % count(value)
 
 
 @register.filter
@@ -85,10 +85,10 @@ def bytes_rate(value: Number) -> str:
 
 
 @register.filter
-def percent(value: Number) -> str:
-    """Return a ratio as a percentage that never rounds to 0% or 100% what is neither."""
+def percent(value: Number, otherwise: str = "") -> str:
+    """Return a ratio as a percentage that never rounds to 0% or 100% what is neither; else as `rate` does."""
     if value is None or is_missing(value):
-        return missing()
+        return missing(otherwise)
     points = float(value) * 100
     if 0 < points < 0.1:
         return "<0.1%"

@@ -268,6 +268,11 @@ def test_it_only_notes_evictions_and_missing_limits() -> None:
     assert memory.no_limit(watched(unlimited, plan_memory_bytes=GIB)) is None
 
 
+@pytest.mark.parametrize(("used", "figure"), [(5 * GIB, "5\u00a0GiB"), (0, "0\u00a0B"), (None, "")])
+def test_it_names_no_amount_that_is_not_known(used: int | None, figure: str) -> None:
+    assert said(memory.no_limit(watched(member(maxmemory=0, used_memory=used)))).figure == figure
+
+
 @pytest.mark.parametrize("check", findings.FINDINGS)
 def test_it_says_nothing_of_what_is_not_reported(check: Any) -> None:
     silent = Watched(watched().cache, NOW, None, [])

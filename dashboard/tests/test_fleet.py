@@ -193,6 +193,19 @@ def test_it_gives_one_sentence_to_many_caches_without_news() -> None:
     assert html.count("Shardwatch itself may be stuck") == 1
 
 
+def test_it_tells_of_its_own_standstill_before_all_else() -> None:
+    old = int((datetime.now(UTC) - timedelta(minutes=10)).timestamp()) // 15 * 15
+    for name, used in (("a-full", 100), ("b-stuck", 1)):
+        row = reading(cache_with_nodes(name=name).nodes.get(), used_memory=used, maxmemory=100)
+        row.tick = old if name == "b-stuck" else old + 600
+        samples.write([row])
+
+    html = page()
+
+    assert "a-full uses 100% of maxmemory" in html
+    assert html.index("Shardwatch itself may be stuck") < html.index("a-full uses 100% of maxmemory")
+
+
 def test_it_offers_tiles_and_remembers_them_in_its_links() -> None:
     sampled(cache_with_nodes(), used_memory=10, maxmemory=100)
 

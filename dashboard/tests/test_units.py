@@ -91,6 +91,12 @@ def test_it_says_not_reported_instead_of_zero(write: Callable[[object], str], va
     assert "not reported" in write(value)
 
 
+@pytest.mark.parametrize("write", [units.percent, units.rate])
+def test_it_says_why_a_number_is_missing_where_that_is_known(write: Callable[[object, str], str]) -> None:
+    assert "no &lt;lookups&gt;" in write(None, "no <lookups>")
+    assert "lookups" not in write(0.5, "no <lookups>")
+
+
 @pytest.mark.parametrize(
     ("ratio", "text"),
     [(0, "0%"), (0.000001, "<0.001%"), (0.00042, "0.042%"), (0.0042, "0.42%"), (0.0999, "9.99%"), (0.64, "64%")],

@@ -60,13 +60,14 @@ def fingerprint_of(row: Row) -> tuple[object, ...]:
 
 
 def fleet_findings(rows: Sequence[Row], query: Query) -> dict[str, Any]:
-    """Return the findings to list, worst first, and how many are left out."""
+    """Return the findings to list, our own standstill before all, then worst first, and how many are left out."""
     found = [(row, finding) for row in rows for finding in serious(row)]
     stuck = [pair for pair in found if pair[1].chart == STUCK]
     entries = [entry_of(row, finding) for row, finding in found if len(stuck) < MANY_STUCK or finding.chart != STUCK]
     if len(stuck) >= MANY_STUCK:
         entries.append({"key": STUCK, "url": reverse("health"), "finding": all_stuck(len(stuck))})
-    entries.sort(key=lambda entry: entry["finding"].rank)
+    # Where Shardwatch stands still, all that is said below may be old.
+    entries.sort(key=lambda entry: (entry["finding"].chart != STUCK, entry["finding"].rank))
     shown = entries if query.all_findings else entries[:FINDINGS_SHOWN]
     more = "" if len(shown) == len(entries) else query.url(findings="all")
     return {"shown": shown, "more": more, "left": len(entries) - len(shown), "fewer": query.url(findings="")}
