@@ -14,7 +14,8 @@ def dispatch_polls(self: Task) -> None:
 
 @shared_task
 def poll_batch(cache_ids: list[int], tick: int) -> None:
-    poll.poll_caches(cache_ids, tick, worker.pool(), worker.Identity.name)
+    if gathered := worker.gathering.gather(cache_ids, tick):
+        poll.poll_caches(gathered, tick, worker.pool(), worker.Identity.name)
 
 
 @shared_task

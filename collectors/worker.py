@@ -15,6 +15,7 @@ from django.utils import timezone
 from collectors import background, backlog
 from collectors.backlog import AWAY
 from collectors.dispatch import QUEUE, queue_of
+from collectors.gathering import Gathering
 from collectors.models import PollWorker
 from collectors.targets import Pool
 
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 SIGNS_BEFORE_LOST = 4
 # A loop that does not get round to a heartbeat for so long is stuck: others take over.
 LOOP_PATIENCE_SECONDS = 4
+gathering = Gathering()
 
 
 @functools.cache
