@@ -1,0 +1,54 @@
+"""What a cache must be for a rule to apply to it: rules ask for abilities, never for an engine's name."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
+
+from fleet.models import Topology
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+    from alerts.scene import Watched
+
+Gate = Callable[["Watched"], bool]
+
+
+def _policies(cache: "Watched") -> set[str]:
+    return {policy for policy in cache.policies.values() if policy}
+
+
+def cluster(cache: "Watched") -> bool:
+    return cache.topology == Topology.CLUSTER
+
+
+def not_cluster(cache: "Watched") -> bool:
+    return cache.topology in {Topology.STANDALONE, Topology.SHARDED}
+
+
+def replicated(cache: "Watched") -> bool:
+    return any(node.role == "replica" for node in cache.nodes)
+
+
+def several_shards(cache: "Watched") -> bool:
+    return len({node.shard_id for node in cache.nodes if node.role == "primary"}) > 1
+
+
+def noeviction(cache: "Watched") -> bool:
+    return _policies(cache) == {"noeviction"}
+
+
+def evicts(cache: "Watched") -> bool:
+    """Return whether a full cache drops keys instead of refusing writes."""
+    return bool(_policies(cache)) and "noeviction" not in _policies(cache)
+
+
+GATES: dict[str, tuple[Gate, "StrOrPromise"]] = {
+    "cluster": (cluster, _("the cache is a cluster")),
+    "not-cluster": (not_cluster, _("the cache is not a cluster")),
+    "replicated": (replicated, _("the cache has replicas")),
+    "several-shards": (several_shards, _("the cache has several shards")),
+    "noeviction": (noeviction, _("a full cache refuses writes")),
+    "evicts": (evicts, _("a full cache drops keys")),
+}

@@ -1,0 +1,129 @@
+"""What rules are judged on: caches with their nodes as they stand at a tick, read in a fixed number of queries."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
+
+from django.db.models import Q
+
+from collectors.event import Event
+from collectors.failures import Cause, ReadError
+from collectors.models import NodeFact, NodeStatus, Step
+from fleet.models import Cache, Node
+
+# A node that was asked longer ago than this many intervals was not asked: silence of ours is no evidence.
+ASKED_INTERVALS = 3
+# From this long on, silence of a node that we keep asking is evidence.
+SILENT_INTERVALS, SILENT_SECONDS = 3, 60
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedNode:
+    """One node and how its last poll went; times are None where there was none."""
+
+    id: int
+    address: str
+    role: str
+    shard_id: int | None
+    shard: int | None
+    attempted_at: datetime | None = None
+    answered_at: datetime | None = None
+    failing_since: datetime | None = None
+    has_evidence: bool = False
+
+    def is_down(self, at: datetime, interval: int) -> bool | None:
+        """Return whether the node is known not to serve: None where we have not asked it lately.
+
+        A refused or reset connection is evidence at that poll; silence is after max(3 intervals, 60 s).
+        """
+        patience = timedelta(seconds=max(ASKED_INTERVALS * interval, SILENT_SECONDS))
+        if self.attempted_at is None or at - self.attempted_at > patience:
+            return None
+        if self.failing_since is None:
+            return False
+        if self.has_evidence:
+            return True
+        silent_since = self.answered_at or self.failing_since
+        return True if at - silent_since >= timedelta(seconds=silent_limit(interval)) else None
+
+
+def silent_limit(interval: int) -> int:
+    return max(SILENT_INTERVALS * interval, SILENT_SECONDS)
+
+
+@dataclass(slots=True)
+class Watched:
+    """One cache at a tick. `events` holds the newest time of each kind of event of late."""
+
+    id: int
+    name: str
+    labels: Mapping[str, str]
+    topology: str
+    interval: int
+    nodes: list[WatchedNode] = field(default_factory=list)
+    policies: dict[int, str] = field(default_factory=dict)
+    events: dict[str, datetime] = field(default_factory=dict)
+
+    def is_calm(self, calm: Mapping[str, int], at: datetime) -> bool:
+        """Return whether none of the named kinds of events happened within its seconds before `at`."""
+        return not any(
+            kind in self.events and at - self.events[kind] < timedelta(seconds=seconds)
+            for kind, seconds in calm.items()
+        )
+
+
+def load(cache_ids: Collection[int], at: datetime, longest_calm: int) -> list[Watched]:
+    """Return the caches that are polled, with present nodes, eviction policies and recent events."""
+    caches = Cache.objects.filter(pk__in=cache_ids, is_paused=False)
+    found = {
+        one.pk: Watched(one.pk, one.name, one.labels, one.topology, one.poll_interval_seconds)
+        for one in caches.only("pk", "name", "labels", "topology", "poll_interval_seconds")
+    }
+    _add_nodes(found)
+    _add_policies(found)
+    _add_events(found, at, longest_calm)
+    return list(found.values())
+
+
+def _add_nodes(found: dict[int, Watched]) -> None:
+    statuses = {status.node_id: status for status in NodeStatus.objects.filter(node__cache__in=found)}
+    rows = (
+        Node.objects.present()
+        .filter(cache__in=found)
+        .values_list("pk", "cache_id", "host", "port", "role", "shard_id", "shard__number")
+    )
+    for node_id, cache_id, host, port, role, shard_id, number in rows:
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        status = statuses.get(node_id)
+        polled = (status.attempted_at, status.answered_at, status.failing_since) if status else (None, None, None)
+        node = WatchedNode(node_id, address, role, shard_id, number, *polled, bool(status and is_evidence(status)))
+        found[cache_id].nodes.append(node)
+
+
+def is_evidence(status: NodeStatus) -> bool:
+    """Return whether the last failure shows that the server does not serve, rather than that it is slow."""
+    return status.failed_reason in _evidence()
+
+
+@cache
+def _evidence() -> frozenset[str]:
+    return frozenset(ReadError(Step.CONNECT, cause).reason() for cause in (Cause.REFUSED, Cause.CUT))
+
+
+def _add_policies(found: dict[int, Watched]) -> None:
+    facts = NodeFact.objects.filter(node__cache__in=found, node__left_at=None, name="maxmemory_policy", until=None)
+    for cache_id, node_id, policy in facts.values_list("node__cache_id", "node_id", "value"):
+        found[cache_id].policies[node_id] = policy
+
+
+def _add_events(found: dict[int, Watched], at: datetime, longest_calm: int) -> None:
+    since = at - timedelta(seconds=longest_calm)
+    recent = Event.objects.filter(Q(at__gt=since) | Q(until__gt=since), cache__in=found)
+    newest: dict[int, dict[str, datetime]] = defaultdict(dict)
+    for cache_id, kind, began, ended in recent.values_list("cache_id", "kind", "at", "until"):
+        last = ended or began
+        newest[cache_id][kind] = max(last, newest[cache_id].get(kind, last))
+    for cache_id, events in newest.items():
+        found[cache_id].events = events
