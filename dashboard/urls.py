@@ -1,12 +1,13 @@
 from django.urls import path
 
-from dashboard.views import cache, clients, commands, events, fleet, health, slowlog
+from dashboard.views import cache, clients, commands, events, fleet, health, latency, slowlog
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),
     path("health/", health.health, name="health"),
     path("caches/<str:name>/", cache.cache, name="cache"),
     path("caches/<str:name>/commands/", commands.cache_commands, name="cache-commands"),
+    path("caches/<str:name>/latency/", latency.cache_latency, name="cache-latency"),
     path("caches/<str:name>/clients/", clients.cache_clients, name="cache-clients"),
     path("caches/<str:name>/clients/read/", clients.read_clients, name="cache-clients-read"),
     path("caches/<str:name>/slowlog/", slowlog.cache_slowlog, name="cache-slowlog"),

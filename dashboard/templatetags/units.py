@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -121,6 +122,11 @@ def microseconds(value: Number) -> str:
 
 
 @register.filter
+def milliseconds(value: Number) -> str:
+    return microseconds(value * 1000) if value is not None else missing()
+
+
+@register.filter
 def ratio(value: Number) -> str:
     """Return a plain ratio such as fragmentation: 1.12."""
     return missing() if value is None or is_missing(value) else f"{float(value):.2f}"
@@ -151,6 +157,12 @@ def long_duration(seconds: int) -> str:
     if days >= 10 or not rest:
         return _("%s d") % days
     return _("%(days)s d %(hours)s h") % {"days": days, "hours": rest}
+
+
+@register.filter
+def codes(names: Iterable[str]) -> SafeString:
+    """Return names of a server's fields as code, with commas between them."""
+    return format_html_join(", ", "<code>{}</code>", ((name,) for name in names))
 
 
 @register.filter
