@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from collectors import latest
 from collectors.event import Event, Kind
 from collectors.latest import CacheLatest, NodeLatest
 from collectors.models import NodeFact, NodeStatus
+from dashboard import past
+from dashboard.past import Past
 from fleet.models import Cache, Node, Shard, Topology
 
 # A poll that is this many intervals overdue makes the figures old.
@@ -23,7 +26,7 @@ STALE_INTERVALS = 4
 NEW_NODE = timedelta(seconds=60)
 # Findings tell of events for so long.
 RECENT_SECONDS = 600
-FACTS = ("maxmemory_policy", "redis_version", "valkey_version")
+FACTS = ("default_user", "maxmemory_policy", "redis_version", "valkey_version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,8 @@ class Watched:
     nodes: Sequence[WatchedNode] = ()
     # Failovers and outages of the last minutes, newest first.
     recent: Sequence[Event] = ()
+    # Empty where only the newest values were asked for.
+    past: Past = field(default_factory=Past)
 
     @property
     def is_stale(self) -> bool:
@@ -137,6 +142,15 @@ class Watched:
 
     def primaries(self) -> list[WatchedNode]:
         return [node for node in self.nodes if node.is_primary]
+
+
+def watch(cache: Cache) -> Watched:
+    """Return all that is known of one cache, its last hours too."""
+    now = timezone.now()
+    members = nodes_of([cache.pk]).get(cache.pk, [])
+    recent = recent_events([cache.pk], now).get(cache.pk, ())
+    hours = past.of(cache, [node.node.pk for node in members], now)
+    return Watched(cache, now, latest.caches([cache.pk]).get(cache.pk), members, recent, hours)
 
 
 def recent_events(cache_ids: Sequence[int], now: datetime) -> dict[int, list[Event]]:

@@ -8,18 +8,17 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils import timezone, translation
+from django.utils import translation
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from collectors import latest
 from collectors.models import CommandSupport
 from dashboard import charts, findings, own_load
 from dashboard.charts import CHARTS
 from dashboard.note_form import NoteForm
 from dashboard.overview import Row
 from dashboard.refresh import fingerprint, is_refresh, unchanged
-from dashboard.watched import Watched, WatchedNode, nodes_of, recent_events
+from dashboard.watched import Watched, WatchedNode, watch
 from fleet.models import Cache
 
 MANY_NODES = 12
@@ -43,13 +42,6 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
     context |= {"chart_words": charts.words(), "note_form": NoteForm()}
     context["own_load"] = own_load.of(watched, context["refused"])
     return render(request, "dashboard/cache.html", context)
-
-
-def watch(cache: Cache) -> Watched:
-    summary = latest.caches([cache.pk]).get(cache.pk)
-    now = timezone.now()
-    recent = recent_events([cache.pk], now).get(cache.pk, ())
-    return Watched(cache, now, summary, nodes_of([cache.pk]).get(cache.pk, []), recent)
 
 
 def usual_span(watched: Watched) -> int:
