@@ -48,6 +48,8 @@ LAYOUT = Advice(
 DELETION = Advice(_("Frees big keys while everybody waits: UNLINK frees them in the background."), BIG_USEC)
 FLUSH = Advice(_("Removes all keys, and everybody waits meanwhile: add ASYNC, and ask who needs it."))
 
+# What clients ask to learn which node serves which slots.
+LAYOUT_COMMANDS = ("cluster|slots", "cluster|shards", "cluster|nodes")
 ADVICE: dict[str, Advice] = {
     "keys": Advice(_("Walks through all keys while everybody waits: use SCAN.")),
     "hgetall": WHOLE_HASH,
@@ -60,7 +62,7 @@ ADVICE: dict[str, Advice] = {
     **dict.fromkeys(("xrange", "xrevrange"), LONG_RANGE),
     **dict.fromkeys(("sort", "sort_ro"), SORTING),
     **dict.fromkeys(("eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro"), SCRIPT),
-    **dict.fromkeys(("cluster|slots", "cluster|shards", "cluster|nodes"), LAYOUT),
+    **dict.fromkeys(LAYOUT_COMMANDS, LAYOUT),
     "del": DELETION,
     "flushall": FLUSH,
     "flushdb": FLUSH,

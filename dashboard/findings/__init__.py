@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from collectors.latest import CacheLatest, cache_ids_with_uneasy_nodes
-from dashboard.findings import advice, happened, load, memory, reach
+from dashboard.findings import advice, growth, happened, load, memory, reach, setup, usage
 from dashboard.findings.finding import UNEVEN_FLOOR, Finding, State
 from dashboard.watched import Watched
 
-__all__ = ("FINDINGS", "Finding", "State", "caches_with_uneasy_nodes", "deserves_a_look", "in_depth", "of")
+__all__ = ("ADVICE", "FINDINGS", "Finding", "State", "caches_with_uneasy_nodes", "deserves_a_look", "in_depth", "of")
 
 FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
     reach.unreachable,
@@ -38,6 +38,8 @@ FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
     memory.will_evict,
     memory.no_limit,
 )
+# Worth knowing although nothing is wrong yet; these read the last hours of one cache.
+ADVICE = (*usage.ADVICE, *growth.ADVICE, *advice.ADVICE, *setup.ADVICE)
 
 
 def of(watched: Watched) -> list[Finding]:
@@ -48,7 +50,7 @@ def of(watched: Watched) -> list[Finding]:
 
 def in_depth(watched: Watched) -> list[Finding]:
     """Return the findings of a cache, and after them what is worth knowing although nothing is wrong."""
-    return of(watched) + [finding for check in advice.ADVICE if (finding := check(watched))]
+    return of(watched) + [finding for check in ADVICE if (finding := check(watched))]
 
 
 def caches_with_uneasy_nodes() -> set[int]:

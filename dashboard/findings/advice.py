@@ -8,7 +8,15 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.findings.finding import Finding, State, is_uneven, ranked, siblings_mean, subject
+from dashboard.findings.finding import (
+    Finding,
+    is_uneven,
+    notice,
+    ranked,
+    remote_addresses,
+    siblings_mean,
+    subject,
+)
 from dashboard.templatetags.units import bytes_rate, bytes_size, count, duration, percent, rate
 from dashboard.watched import Watched, WatchedNode
 
@@ -23,10 +31,6 @@ BLOCKED, BLOCKED_SHARE = 10, 0.1
 OUTPUT_BUFFER_BYTES = 64 * MIB
 FORK_USEC = 500_000
 NO_TTL, NO_TTL_KEYS = 0.9, 10_000
-
-
-def notice(sentence: str, reason: str, figure: str, chart: str) -> Finding:
-    return Finding(State.NOTICE, sentence, reason, figure, chart)
 
 
 def hot_shard(watched: Watched) -> Finding | None:
@@ -176,8 +180,8 @@ def nodes_disagree(watched: Watched) -> Finding | None:
 def open_to_all(watched: Watched) -> Finding | None:
     """We read it without a password over a network. Does not apply to the demo and to this machine."""
     cache = watched.cache
-    addresses = [address for address in cache.seeds() if address.host not in {"localhost", "127.0.0.1", "::1"}]
-    if cache.is_demo or cache.password or cache.client_certificate or not addresses or watched.latest is None:
+    addresses = remote_addresses(watched)
+    if cache.password or cache.client_certificate or not addresses or watched.latest is None:
         return None
     encrypted = _("with TLS") if addresses[0].tls else _("without TLS")
     sentence = _("%(name)s answers without a password, %(tls)s: whoever reaches it can read and delete everything")

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dashboard.watched import Watched, WatchedNode
+from fleet.addresses import Address
 
 # A shard is called uneven only where its own level already matters.
 UNEVEN_FACTOR, UNEVEN_FLOOR = 2.0, 0.3
 # A sentence about memory mentions siblings from this difference on.
 UNEVEN_POINTS = 0.1
+THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class State(StrEnum):
@@ -43,6 +45,10 @@ class Finding:
     @property
     def rank(self) -> int:
         return ORDER[self.state]
+
+
+def notice(sentence: str, reason: str, figure: str, chart: str, url: str = "") -> Finding:
+    return Finding(State.NOTICE, sentence, reason, figure, chart, url=url)
 
 
 def state_of(level: float, critical: float) -> State:
@@ -78,3 +84,8 @@ def is_uneven(level: float, mean: float) -> bool:
 
 def subject(watched: Watched, node: WatchedNode) -> str:
     return f"{watched.cache.name} {node.name}" if len(watched.nodes) > 1 else watched.cache.name
+
+
+def remote_addresses(watched: Watched) -> list[Address]:
+    """Return where the cache is reached over a network; none for the demo and on this machine."""
+    return [] if watched.cache.is_demo else [one for one in watched.cache.seeds() if one.host not in THIS_MACHINE]

@@ -34,7 +34,9 @@ def summary(**given: Any) -> CacheLatest:
 def member(number: int = 1, role: str = "primary", facts: dict[str, str] | None = None, **values: Any) -> WatchedNode:
     """Return a node of the shard `number`; values are those of its newest sample, none given means silent."""
     shard = Shard(pk=number, number=number)
-    node = Node(pk=number * 10 + len(role), shard=shard, host="10.0.0.1", port=6379, role=role, joined_at=LONG_AGO)
+    node = Node(
+        pk=number * 10 + (role != "primary"), shard=shard, host="10.0.0.1", port=6379, role=role, joined_at=LONG_AGO
+    )
     row: list[Any] = [None] * len(NodeLatest.NAMES)
     for name, value in ({"at": NOW} | values).items():
         row[NodeLatest.POSITION[name]] = value
