@@ -207,8 +207,15 @@ async def _layout(link: Link, seed: Address) -> Layout:
 
 
 def _tell_layout(layout: Layout) -> str:
-    shards, nodes = len(layout.shards), len(layout.nodes())
-    return _("A cluster of %(shards)d shards with %(nodes)d nodes.") % {"shards": shards, "nodes": nodes}
+    return _("A cluster of %(shards)s with %(nodes)s.") % _counted(len(layout.shards), len(layout.nodes()))
+
+
+def _counted(shards: int, nodes: int) -> dict[str, str]:
+    """Return both numbers with their words, as parts of a sentence."""
+    return {
+        "shards": ngettext("%(count)d shard", "%(count)d shards", shards) % {"count": shards},
+        "nodes": ngettext("%(count)d node", "%(count)d nodes", nodes) % {"count": nodes},
+    }
 
 
 def _tell_replication(texts: Mapping[str, str]) -> str:
@@ -245,5 +252,4 @@ def _tell_discovery(cache: Cache, failures: Sequence[tuple[str, ReadError]]) -> 
         address, failure = failures[0]
         return Discovery(False, f"{address}: {failure.sentence()}")
     shards = cache.shards.filter(left_at=None).count()
-    sentence = _("Found %(shards)d shards with %(nodes)d nodes.") % {"shards": shards, "nodes": nodes}
-    return Discovery(True, sentence)
+    return Discovery(True, _("Found %(shards)s with %(nodes)s.") % _counted(shards, nodes))

@@ -108,8 +108,8 @@ def length(event: Event) -> float:
 def scaling(event: Event) -> str:
     data = event.data
     steps = [
-        change(_("%(before)s to %(after)s shards"), data.get("shards_before"), data.get("shards_after")),
-        change(_("%(before)s to %(after)s nodes"), data.get("nodes_before"), data.get("nodes_after")),
+        change(count_of_shards, data.get("shards_before"), data.get("shards_after")),
+        change(count_of_nodes, data.get("nodes_before"), data.get("nodes_after")),
     ]
     if data.get("slots"):
         steps.append(
@@ -119,8 +119,16 @@ def scaling(event: Event) -> str:
     return _("Scaling: %(steps)s") % {"steps": told}
 
 
-def change(text: str, before: int | None, after: int | None) -> str:
-    return "" if before is None or before == after else text % {"before": before, "after": after}
+def change(words: Callable[[int], str], before: int | None, after: int | None) -> str:
+    return "" if before is None or after in {None, before} else words(after or 0) % {"before": before, "after": after}
+
+
+def count_of_shards(count: int) -> str:
+    return ngettext("%(before)s to %(after)s shard", "%(before)s to %(after)s shards", count)
+
+
+def count_of_nodes(count: int) -> str:
+    return ngettext("%(before)s to %(after)s node", "%(before)s to %(after)s nodes", count)
 
 
 def joined(event: Event) -> str:
@@ -134,7 +142,9 @@ def left(event: Event) -> str:
 def slots(event: Event) -> str:
     ways = [_("%(count)s from shard %(from)s to %(to)s") % way_of(*pair) for pair in event.data["ways"].items()]
     if len(ways) > NAMED:
-        return _("%(count)s slots moved between shards") % {"count": grouped(event.data["slots"])}
+        count = event.data["slots"]
+        moved = ngettext("%(count)s slot moved between shards", "%(count)s slots moved between shards", count)
+        return moved % {"count": grouped(count)}
     return _("Slots moved: %(ways)s") % {"ways": ", ".join(ways)}
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from collectors import latest
 from collectors.latest import CacheLatest
@@ -90,7 +90,9 @@ class Row:
             return _("%s down") % seen.links_down, "critical"
         if not seen.replicas:
             return _("no replicas"), "none"
-        return _("in sync") if seen.replication_lag_bytes is not None else _("%s replicas") % seen.replicas, "ok"
+        if seen.replication_lag_bytes is not None:
+            return _("in sync"), "ok"
+        return ngettext("%s replica", "%s replicas", seen.replicas) % seen.replicas, "ok"
 
     @property
     def no_rate(self) -> str:

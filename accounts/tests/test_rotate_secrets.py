@@ -22,7 +22,7 @@ def test_it_makes_the_old_key_needless() -> None:
 
     with override_settings(ENCRYPTION_KEYS=[NEW]):
         assert Cache.objects.get(name="a").password.reveal() == "secret"
-    assert out.getvalue() == "Encrypted 1 secrets with the newest key.\n"
+    assert out.getvalue() == "Secrets encrypted with the newest key: 1.\n"
 
 
 def test_it_changes_nothing_where_a_key_is_missing() -> None:

@@ -109,6 +109,10 @@ def test_it_makes_a_new_cache_known_at_once(cache_at: CacheAt, valkey_cluster: l
     assert until(lambda: closed not in str(valkey_cluster[0].ask("CLIENT", "LIST")), 5)
 
 
+def test_it_counts_one_shard_and_one_node_as_one(cache_at: CacheAt, valkey_server: StartValkey) -> None:
+    assert probe.discover(cache_at(valkey_server().url)).sentence == "Found 1 shard with 1 node."
+
+
 def test_it_tells_why_a_new_cache_cannot_be_read(cache_at: CacheAt) -> None:
     port = peers.closed_port()
     cache = cache_at(f"redis://127.0.0.1:{port}")

@@ -173,7 +173,7 @@ def nodes_disagree(watched: Watched) -> Finding | None:
         return None
     known = sorted(int(size) for size in sizes if size is not None)
     parts = {"name": watched.cache.name, "low": known[0], "high": known[-1]}
-    sentence = _("The nodes of %(name)s disagree: some know of %(low)s nodes, others of %(high)s") % parts
+    sentence = _("The nodes of %(name)s disagree on their number: some count %(low)s, others %(high)s") % parts
     return notice(sentence, _("nodes disagree"), f"{known[0]}/{known[-1]}", "nodes")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from dashboard.findings.finding import Finding, State, is_uneven, ranked, siblings_mean, state_of, subject
 from dashboard.templatetags.units import grouped, percent, rate
@@ -42,7 +43,11 @@ def connections_full(watched: Watched) -> Finding | None:
         return None
     level, node = ranking[0]
     clients, limit = node.value("connected_clients"), node.value("maxclients") or watched.cache.plan_maxclients
-    sentence = _("%(name)s has %(clients)s connections, %(level)s of the %(limit)s it allows") % {
+    sentence = ngettext(
+        "%(name)s has %(clients)s connection, %(level)s of the %(limit)s it allows",
+        "%(name)s has %(clients)s connections, %(level)s of the %(limit)s it allows",
+        int(clients or 0),
+    ) % {
         "name": subject(watched, node),
         "clients": grouped(clients),
         "level": percent(level),

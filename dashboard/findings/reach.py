@@ -107,8 +107,13 @@ def slots_uncovered(watched: Watched) -> Finding | None:
         return Finding(
             State.CRITICAL, _("%(name)s: a node calls the cluster failed") % parts, _("cluster state fail"), "", "nodes"
         )
-    sentence = _("%(name)s: %(missing)s of %(slots)s slots have no working primary") % parts
-    return Finding(State.CRITICAL, sentence, _("%s slots uncovered") % grouped(missing), grouped(missing), "nodes")
+    text = ngettext(
+        "%(name)s: %(missing)s of %(slots)s slots has no working primary",
+        "%(name)s: %(missing)s of %(slots)s slots have no working primary",
+        missing,
+    )
+    short = ngettext("%s slot uncovered", "%s slots uncovered", missing) % grouped(missing)
+    return Finding(State.CRITICAL, text % parts, short, grouped(missing), "nodes")
 
 
 def replica_link_down(watched: Watched) -> Finding | None:

@@ -114,7 +114,7 @@ def test_it_lists_mixed_versions() -> None:
 def test_it_says_when_nodes_see_different_clusters() -> None:
     nodes = [member(1, cluster_known_nodes=6), member(2, cluster_known_nodes=5)]
 
-    assert "some know of 5 nodes, others of 6" in sentence(advice.nodes_disagree, *nodes)
+    assert "on their number: some count 5, others 6" in sentence(advice.nodes_disagree, *nodes)
     assert sentence(advice.nodes_disagree, *nodes, topology="standalone") == ""
 
 

@@ -43,6 +43,19 @@ def test_it_shows_shards_slots_and_roles() -> None:
     assert "2 h 5 min" in html
 
 
+@pytest.mark.parametrize(("keys", "words"), [(0, "0 keys<"), (1, "1 key<"), (2, "2 keys<"), (12_345, "12.3k keys<")])
+def test_it_counts_keys(keys: int, words: str) -> None:
+    sampled(cache_with_nodes(), used_memory=1, keys=keys)
+
+    assert words in page()
+
+
+def test_it_counts_no_keys_that_are_not_reported() -> None:
+    sampled(cache_with_nodes(), used_memory=1)
+
+    assert "keys<" not in page().split('id="charts"')[0].split("Hit ratio")[1][:300]
+
+
 def test_it_says_since_when_a_node_is_silent_and_why() -> None:
     cache = cache_with_nodes(1, 1)
     sampled(cache, used_memory=1)

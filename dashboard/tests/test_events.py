@@ -61,6 +61,10 @@ def told_failover(cache: Cache, **data: Any) -> Event:
             seen(Kind.SCALING, shards_before=3, shards_after=4, nodes_before=6, nodes_after=8, slots=4096),
             "Scaling: 3 to 4 shards, 6 to 8 nodes, 4\u202f096 slots moved",
         ),
+        (
+            seen(Kind.SCALING, shards_before=3, shards_after=1, nodes_before=2, nodes_after=1),
+            "Scaling: 3 to 1 shard, 2 to 1 node",
+        ),
         (seen(Kind.SCALING, nodes_before=6, nodes_after=6), "Scaling: nodes replaced"),
         (seen(Kind.SLOTS, slots=3, ways={"1 4": 3}), "Slots moved: 3 from shard 1 to 4"),
         (seen(Kind.SLOTS, slots=6, ways={"1 4": 2, "2 4": 2, "3 4": 2}), "6 slots moved between shards"),

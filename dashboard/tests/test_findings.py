@@ -214,6 +214,20 @@ def test_it_counts_uncovered_slots(slots_ok: int, state_ok: bool, figure: str | 
     assert (found.figure if found else None) == figure
 
 
+@pytest.mark.parametrize(
+    ("slots_ok", "sentence", "reason"),
+    [
+        (16_383, "1 of 16\u202f384 slots has no working primary", "1 slot uncovered"),
+        (16_382, "2 of 16\u202f384 slots have no working primary", "2 slots uncovered"),
+    ],
+)
+def test_it_counts_one_slot_as_one(slots_ok: int, sentence: str, reason: str) -> None:
+    found = said(reach.slots_uncovered(watched(latest=summary(slots_ok=slots_ok, cluster_state_ok=False))))
+
+    assert found.sentence == f"game-cache: {sentence}"
+    assert found.reason == reason
+
+
 def test_it_asks_no_slots_of_a_standalone_server() -> None:
     seen = summary(slots_ok=0, cluster_state_ok=False)
 

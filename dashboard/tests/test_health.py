@@ -43,7 +43,7 @@ def test_it_tells_the_load_that_we_put_on_the_servers() -> None:
     html = page()
 
     assert "<b>2/s</b> commands in all, over <b>3</b> connections" in html
-    assert "<b>1 of 1</b> nodes of 1 caches answered" in html
+    assert "<b>1 of 1</b> node answered its last poll." in html
 
 
 def test_it_counts_late_and_skipped_polls() -> None:
@@ -53,6 +53,16 @@ def test_it_counts_late_and_skipped_polls() -> None:
 
     assert "3 of 40 polls began more than 2 seconds late" in html
     assert "2 were skipped" in html
+
+
+def test_it_counts_one_of_each_as_one() -> None:
+    polled_cache(late=1, skipped=1, polls=1, connections=1)
+
+    html = page()
+
+    assert "1 of 1 poll began more than 2 seconds late" in html
+    assert "1 was skipped because" in html
+    assert "over <b>1</b> connection that it keeps open" in html
 
 
 def test_it_names_silent_nodes_with_step_reason_and_time() -> None:

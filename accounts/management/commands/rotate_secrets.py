@@ -15,7 +15,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         count = sum(rotated(model, field) for model, field in secret_fields())
         AuditEntry.record(None, "secrets.rotate", count=count)
-        self.stdout.write(f"Encrypted {count} secrets with the newest key.")
+        self.stdout.write(f"Secrets encrypted with the newest key: {count}.")
 
 
 def secret_fields() -> list[tuple[type[models.Model], str]]:
