@@ -24,7 +24,7 @@ CHUNK = {"5m": timedelta(minutes=30), "1h": timedelta(hours=6)}
 # Twelve readings in ten minutes at least: below that a slope is noise.
 TREND_WINDOW, TREND_SPAN_SECONDS, TREND_POINTS = timedelta(minutes=30), 600, 12
 # Growth that began lately counts by itself, once it is this straight and adds this share of the memory.
-RUSH_WINDOW, RUSH_SPAN_SECONDS, RUSH_FIT, RUSH_SHARE = timedelta(minutes=5), 120, 0.9, 0.02
+RUSH_WINDOW, RUSH_POINTS, RUSH_FIT, RUSH_SHARE = timedelta(minutes=3), 7, 0.9, 0.02
 
 
 def _roll_sql(tier: str) -> str:
@@ -138,11 +138,12 @@ TRENDS = """
     INSERT INTO node_trend (node_id, at, bytes_per_second, fit)
     SELECT node_id, %(now)s, CASE WHEN is_rush THEN rush ELSE slope END, CASE WHEN is_rush THEN rush_fit ELSE fit END
     FROM (
-        SELECT *, COALESCE(rush_span >= %(rush_span)s AND rush_fit >= %(rush_fit)s
+        SELECT *, COALESCE(rush_points >= %(rush_points)s AND rush_fit >= %(rush_fit)s
             AND rush * rush_span >= %(rush_share)s * used, false) AS is_rush
         FROM (
             SELECT node_id, count(*) AS points, max(seconds) - min(seconds) AS span, max(used_memory) AS used,
                 regr_slope(used_memory, seconds) AS slope, regr_r2(used_memory, seconds) AS fit,
+                count(*) FILTER (WHERE is_late) AS rush_points,
                 max(seconds) FILTER (WHERE is_late) - min(seconds) FILTER (WHERE is_late) AS rush_span,
                 regr_slope(used_memory, seconds) FILTER (WHERE is_late) AS rush,
                 regr_r2(used_memory, seconds) FILTER (WHERE is_late) AS rush_fit
@@ -166,7 +167,7 @@ def refresh_trends(now: datetime) -> None:
         "span": TREND_SPAN_SECONDS,
         "points": TREND_POINTS,
         "rush_start": now - RUSH_WINDOW,
-        "rush_span": RUSH_SPAN_SECONDS,
+        "rush_points": RUSH_POINTS,
         "rush_fit": RUSH_FIT,
         "rush_share": RUSH_SHARE,
     }

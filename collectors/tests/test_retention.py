@@ -113,9 +113,9 @@ def climbing(step: int, points: int = 21) -> list[int]:
     [
         # A quiet hour, then a rush: the rush counts.
         (FLAT + climbing(15_000), 1_000),
-        # Too little history, but two minutes of a rush.
-        (climbing(15_000, points=10), 1_000),
-        (climbing(15_000, points=8), None),
+        # Too little history, but the beginning of a rush.
+        (climbing(15_000, points=7), 1_000),
+        (climbing(15_000, points=6), None),
         # Slow growth, or none that is straight, needs ten minutes.
         (climbing(900), None),
         (SAW, None),
@@ -127,6 +127,15 @@ def test_it_takes_a_rush_for_a_trend_at_once(levels: list[int], growth: float | 
 
     assert found == (None if growth is None else pytest.approx(growth, rel=0.01))
     assert fit is None or fit > retention.RUSH_FIT
+
+
+def test_two_minutes_of_a_rush_are_enough() -> None:
+    growth, fit = trend_after(FLAT + climbing(30_000, points=9))
+
+    assert growth is not None
+    assert growth > 1_000
+    assert fit is not None
+    assert fit > retention.RUSH_FIT
 
 
 def test_a_rush_that_ended_leaves_the_trend_of_the_half_hour() -> None:
