@@ -38,6 +38,7 @@ class HotSlot:
     bytes_in_per_second: float | None = None
     bytes_out_per_second: float | None = None
     seconds: float = 0.0
+    counts_time: bool = False
 
 
 def write(given: Sequence[NodeSlots]) -> None:
@@ -75,6 +76,7 @@ def between(earlier: SlotReading | None, later: SlotReading) -> Iterator[HotSlot
             per_second(load.bytes_in, was.bytes_in, seconds),
             per_second(load.bytes_out, was.bytes_out, seconds),
             seconds,
+            load.cpu_usec is not None,
         )
 
 
