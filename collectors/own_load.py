@@ -36,6 +36,7 @@ PRICES: dict[str, Price] = {
     "CLUSTER SLOTS": Price({VALKEY: 4, REDIS: 29}, 530),
     "CLUSTER NODES": Price({VALKEY: 97, REDIS: 50}, 760),
     "CLUSTER SLOT-STATS": Price({VALKEY: 243}, 2_110),
+    "ACL DRYRUN": Price({VALKEY: 3, REDIS: 5}, 5),
     "CONFIG GET": Price({VALKEY: 10, REDIS: 8}, 32),
 }
 

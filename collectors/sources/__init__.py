@@ -8,6 +8,7 @@ from collectors.sources.errorstats import Errorstats
 from collectors.sources.info import Info, InfoDetail
 from collectors.sources.latency import LatencyHistogram
 from collectors.sources.latency_events import LatencyEvents, LatencyThreshold
+from collectors.sources.rights import DefaultUser
 from collectors.sources.slots import SlotStats
 from collectors.sources.slowlog import CommandLog, CommandLogSlow, SlowLog
 
@@ -29,6 +30,7 @@ def make_sources(host: str, tls: bool) -> tuple[Source, ...]:
         ClusterDetail(),
         SlotStats(),
         ConfigLimits(),
+        DefaultUser(),
         ClusterShards(host, tls),
         ClusterSlots(host),
     )

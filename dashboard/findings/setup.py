@@ -11,6 +11,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from collectors.sources.rights import ALL
 from collectors.targets import version_of
 from dashboard.findings.finding import Finding, notice, ranked, remote_addresses, subject
 from dashboard.templatetags.units import duration, grouped, percent
@@ -107,7 +108,7 @@ def default_user(watched: Watched) -> Finding | None:
 
     Does not apply to the demo, to this machine, or where the server does not tell the rights (ACL refused).
     """
-    mighty = [node for node in watched.nodes if is_mighty(node.facts.get("default_user", ""))]
+    mighty = [node for node in watched.nodes if node.facts.get("default_user") == ALL]
     shared = watched.past.connections_by_user.get("default", 0)
     if not mighty or not shared or not remote_addresses(watched):
         return None
@@ -120,10 +121,6 @@ def default_user(watched: Watched) -> Finding | None:
         shared,
     )
     return notice(sentence % parts, _("default user"), grouped(shared), "nodes")
-
-
-def is_mighty(rights: str) -> bool:
-    return {"on", "allcommands", "allkeys"} <= set(rights.split())
 
 
 def clock_skew(watched: Watched) -> Finding | None:
