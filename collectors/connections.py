@@ -156,6 +156,13 @@ class Link(asyncio.Protocol):
         self._transport.set_protocol(reader)
         self._transport.write(payload)
 
+    def hand_over(self, protocol: asyncio.Protocol) -> asyncio.Transport:
+        """Return the open connection, which `protocol` reads from now on. Raise ReadError where it is lost."""
+        if self.lost or self._transport is None:
+            raise self.lost or ReadError(self._step, Cause.CUT)
+        self._transport.set_protocol(protocol)
+        return self._transport
+
     def abandon(self) -> None:
         """Wait no longer for the replies; when they come they are thrown away and the link is free again."""
         self._done = None

@@ -1,0 +1,78 @@
+"""Exact sizes: keys that a capped sample may misjudge are held back, looked at, and measured whole.
+
+A hash, set or sorted set of more than SAMPLES elements takes 24 bytes and more for each in its table alone,
+so with a sample of 1,000 none of them comes out below SUSPECT_BYTES: all others are exact at once.
+"""
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field
+
+from collectors.keyscan.asker import Asker
+from collectors.keyscan.details import Detail
+from collectors.keyscan.fields import GONE, STRING, TYPE, count
+from collectors.keyscan.wire import memory_usage
+from collectors.source import Reply
+
+SUSPECT_BYTES = 16_384
+HELD_KEYS, HELD_BYTES = 256, 1 << 20
+WHOLE = memory_usage(0)
+GIANTS_STREAMED = 32
+
+
+@dataclass(slots=True)
+class Settled:
+    """Keys with their final sizes; None is a key that vanished. Those in `inexact` keep an estimate."""
+
+    keys: list[bytes] = field(default_factory=list)
+    sizes: list[int | None] = field(default_factory=list)
+    inexact: set[bytes] = field(default_factory=set)
+    details: list[Detail] = field(default_factory=list)
+
+
+class Suspects:
+    """Keys with their estimates, held back until there are enough to be asked about together."""
+
+    def __init__(self, samples: int, guard: int) -> None:
+        self.held: dict[bytes, int] = {}
+        self._samples, self._guard = samples, guard
+        self._weight = 0
+
+    def hold(self, keys: Iterable[tuple[bytes, int]]) -> None:
+        for key, size in keys:
+            self.held[key] = size
+            self._weight += len(key)
+
+    @property
+    def are_due(self) -> bool:
+        return len(self.held) >= HELD_KEYS or self._weight >= HELD_BYTES
+
+    def settle(self, asker: Asker) -> Generator[int | float, list[Reply], Settled]:
+        """Return all that are held with their final sizes, and hold none any more."""
+        keys = list(self.held)
+        kinds = yield from asker.about(TYPE, keys)
+        counts = yield from count(asker, keys, kinds, but=frozenset((STRING,)))
+        elements = {key: number for key, number in counts.items() if isinstance(number, int)}
+        sizes: dict[bytes, int | None] = dict(self.held)
+        large = [key for key, number in elements.items() if self._samples < number <= self._guard]
+        # One a slice: a hash of 100,000 fields keeps the server busy for some milliseconds.
+        replies = yield from asker.about(WHOLE, large, at_once=GIANTS_STREAMED if asker.pace.streams else 1)
+        for key, size in zip(large, replies, strict=True):
+            sizes[key] = size if isinstance(size, int) else None
+        settled = self._settled(dict(zip(keys, kinds, strict=True)), elements, sizes)
+        self.held, self._weight = {}, 0
+        return settled
+
+    def _settled(
+        self, kinds: dict[bytes, Reply], elements: dict[bytes, int], sizes: dict[bytes, int | None]
+    ) -> Settled:
+        made = Settled()
+        for key, kind in kinds.items():
+            size = None if kind == GONE else sizes[key]
+            made.keys.append(key)
+            made.sizes.append(size)
+            # Not counted is not known: a module's type, a key that changed its type meanwhile, a refused TYPE.
+            if kind != STRING and elements.get(key, self._guard + 1) > self._guard:
+                made.inexact.add(key)
+            if size is not None and isinstance(kind, bytes):
+                made.details.append(Detail(key, size, kind.decode(), elements=elements.get(key)))
+        return made

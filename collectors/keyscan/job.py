@@ -1,0 +1,45 @@
+"""What all nodes of one scan have in common."""
+
+import ssl
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from collectors.connections import Access
+from collectors.keyscan.aggregate import Aggregate
+from collectors.keyscan.control import Control
+from collectors.keyscan.details import Detail
+from collectors.keyscan.fields import NAMES
+from collectors.keyscan.guards import Limits
+from collectors.keyscan.targets import Target
+from collectors.keyscan.walk import Plan
+
+# How long nothing may come of a node before it is given up.
+PATIENCE_SECONDS = 60.0
+
+
+def stay(target: Target) -> Target:
+    return target
+
+
+def overlook(_details: Iterable[Detail]) -> None:
+    return
+
+
+@dataclass(slots=True)
+class Job:
+    """`relocate` says where the shard of a lost node is served now; it is called in a thread of its own.
+
+    Without `limits` the guards are set as the brake in use has them.
+    """
+
+    access: Access
+    context: ssl.SSLContext | None
+    plan: Plan
+    control: Control
+    make_aggregate: Callable[[Target, int], Aggregate]
+    wanted: frozenset[str] = frozenset(NAMES)
+    relocate: Callable[[Target], Target | None] = stay
+    patience_seconds: float = PATIENCE_SECONDS
+    limits: Limits | None = None
+    # Told of every key whose type was read.
+    notice: Callable[[Iterable[Detail]], None] = overlook

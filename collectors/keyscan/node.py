@@ -1,0 +1,194 @@
+"""The scan of one node: connect, make sure who answers, walk its databases, and go on after a cut.
+
+A cursor means something only to the process that gave it: where another run of the server answers, or the
+node has another role than before, what was found there is thrown away and the walk begins anew.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from django.conf import settings
+
+from collectors.connections import SETNAME, Link, ask, log_in, open_link
+from collectors.failures import Cause, ReadError
+from collectors.keyscan import abilities
+from collectors.keyscan.abilities import Abilities
+from collectors.keyscan.asker import Asker, Gate, Resting, StoppedError
+from collectors.keyscan.job import Job
+from collectors.keyscan.part import Part, Saved
+from collectors.keyscan.pipe import Pipe
+from collectors.keyscan.progress import State
+from collectors.keyscan.targets import Target
+from collectors.keyscan.warden import Warden
+from collectors.keyscan.wire import pack
+from collectors.models import Step
+
+# The pauses between tries.
+STOP_SECONDS = 0.5
+RETRY_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0)
+# What may pass by itself.
+PASSING = {
+    Cause.UNKNOWN_HOST,
+    Cause.RESOLVE_SLOW,
+    Cause.REFUSED,
+    Cause.UNREACHABLE,
+    Cause.CONNECT_SLOW,
+    Cause.MAX_CLIENTS,
+    Cause.TLS_SLOW,
+    Cause.TLS_EXPECTED,
+    Cause.LOADING,
+    Cause.PRIMARY_DOWN,
+    Cause.BUSY,
+    Cause.SILENT,
+    Cause.CUT,
+}
+
+
+@dataclass(slots=True)
+class NodeScan:
+    """One node of a scan. Everything happens in the loop's thread."""
+
+    target: Target
+    job: Job
+    gate: Gate = field(init=False)
+    warden: Warden = field(init=False)
+    state: State = State.WAITING
+    failure: ReadError | None = None
+    abilities: Abilities | None = None
+    parts: list[Part] = field(default_factory=list)
+    reconnects: int = 0
+    restarts: int = 0
+    _pipe: Pipe | None = None
+
+    def __post_init__(self) -> None:
+        self.gate = Gate.of(self.job.control)
+        self.warden = Warden(self.gate, self.job.limits, self._open)
+
+    def resume(self, saved: Saved) -> None:
+        """Go on from a checkpoint, unless another run of the server answers."""
+        self.abilities = Abilities(run_id=saved.run_id, role=saved.role)
+        self.parts = list(saved.parts)
+
+    @property
+    def current(self) -> Part | None:
+        return next((part for part in self.parts if not part.walk.is_done), self.parts[-1] if self.parts else None)
+
+    @property
+    def visited(self) -> int:
+        """Return how far the walk is, in keys of the node."""
+        return sum(part.walk.visited for part in self.parts)
+
+    @property
+    def shown_state(self) -> State:
+        if self.state == State.WALKING and self.job.control.is_paused:
+            return State.PAUSED
+        return State.HELD if self.state == State.WALKING and self.gate.hold else self.state
+
+    def check(self) -> None:
+        """End what waits in vain: for a silent server, for one that is another by now, or when all is stopped."""
+        pipe = self._pipe
+        if pipe is None:
+            return
+        vitals, known = self.warden.watch.vitals, self.abilities
+        waited = time.monotonic() - pipe.waiting_since if pipe.waiting_since else 0.0
+        if self.job.control.is_stopped and waited > STOP_SECONDS:
+            pipe.fail(StoppedError())
+        elif waited > settings.POLL_COMMAND_TIMEOUT_SECONDS:
+            pipe.fail(ReadError(Step.INFO, Cause.SILENT))
+        elif vitals and known and vitals.role != known.role and known.role:
+            pipe.fail(ReadError(Step.INFO, Cause.CUT))
+
+    async def run(self) -> None:
+        """Scan the node; the state says how it ended. It never raises."""
+        tries, heard_of = 0, time.monotonic()
+        while True:
+            counted = self.visited
+            failure = await self._attempt()
+            if failure is None:
+                return
+            self.failure = failure
+            if self.visited > counted:
+                tries, heard_of = 0, time.monotonic()
+            if failure.cause not in PASSING or time.monotonic() - heard_of > self.job.patience_seconds:
+                self.state = State.FAILED
+                return
+            self.state = State.RECONNECTING
+            self.reconnects += 1
+            if await self._is_stopped_within(RETRY_SECONDS[min(tries, len(RETRY_SECONDS) - 1)]):
+                self.state = State.STOPPED
+                return
+            tries += 1
+            await self._relocate(tries)
+
+    async def _attempt(self) -> ReadError | None:
+        """Go as far as one connection carries. Return why it ended too early."""
+        try:
+            await self._go()
+        except ReadError as failure:
+            return failure
+        except StoppedError:
+            self.state = State.STOPPED
+        else:
+            self.state, self.failure = State.DONE, None
+        return None
+
+    async def _go(self) -> None:
+        link = await self._open()
+        try:
+            self._take_in(await abilities.probe(link, self.target.is_replica))
+            await self.warden.begin()
+            self._pipe = Pipe(link)
+            asker = Asker(self._pipe, self.gate)
+            self.state = State.WALKING
+            for part in self.parts:
+                if not part.walk.is_done:
+                    await self._pipe.drive(self._talk(asker, part))
+        finally:
+            self.warden.end()
+            link.close()
+            if self._pipe:
+                self._pipe.close()
+                self._pipe = None
+
+    def _talk(self, asker: Asker, part: Part) -> Resting:
+        if part.db or len(self.parts) > 1:
+            yield from asker.slice(pack("SELECT", part.db), 1, adapt=False)
+        yield from part.walk.run(asker)
+
+    async def _open(self) -> Link:
+        link = await open_link(self.target.host, self.target.port, self.job.context)
+        try:
+            await log_in(link, self.job.access)
+            await ask(link, [SETNAME])
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    def _take_in(self, found: Abilities) -> None:
+        """Go on with the walks where the same run of the server answers, else begin them anew."""
+        before, self.abilities = self.abilities, found
+        is_same = before is not None and before.run_id == found.run_id != "" and before.role == found.role
+        if self.parts and is_same:
+            for part in self.parts:
+                part.allow(self.job, found)
+            return
+        self.restarts += bool(self.parts)
+        self.parts = [
+            Part.begin(self.job, self.target, found, db, total) for db, total in sorted(found.databases.items())
+        ]
+
+    async def _relocate(self, tries: int) -> None:
+        """Look where the shard is now; the first try goes to where it was."""
+        if tries < 2:
+            return
+        found = await asyncio.to_thread(self.job.relocate, self.target)
+        if found and found != self.target:
+            self.target, self.abilities = found, None
+
+    async def _is_stopped_within(self, seconds: float) -> bool:
+        end = time.monotonic() + seconds
+        while not self.job.control.is_stopped and time.monotonic() < end:
+            await asyncio.sleep(min(0.1, seconds))
+        return self.job.control.is_stopped

@@ -1,0 +1,87 @@
+"""Which nodes a scan goes to: one of each shard, found through any server of the cache."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from collectors.connections import Access, Link, ask, log_in, open_link, tls_context
+from collectors.failures import ReadError
+from collectors.keyscan.guards import read_info
+from collectors.sources.cluster import ClusterShards, ClusterSlots
+from collectors.sources.info import INFO
+from collectors.topology import PRIMARY, REPLICA, Layout, SeenNode, SeenShard, Slots, address_text
+from fleet.addresses import Address
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A node to scan. `shard` is what its shard is called by; `slots` are its share of a cluster."""
+
+    host: str
+    port: int
+    shard: str = ""
+    is_replica: bool = False
+    node_id: int | None = None
+    slots: Slots = ()
+
+    @property
+    def label(self) -> str:
+        return address_text(self.host, self.port)
+
+
+async def find(seeds: Sequence[Address], access: Access, use_replicas: bool) -> list[Target]:
+    """Return a node of each shard of a cluster, or the servers named. Raise ReadError where none answers.
+
+    With `use_replicas` a healthy replica is taken where the shard has one.
+    """
+    context = tls_context(access) if access.tls else None
+    failure: ReadError | None = None
+    for seed in seeds:
+        try:
+            link = await open_link(seed.host, seed.port, context)
+            try:
+                await log_in(link, access)
+                layout = await _layout(link, seed)
+            finally:
+                link.close()
+        except ReadError as error:
+            failure = error
+            continue
+        return of_layout(layout, use_replicas) if layout else _servers(seeds)
+    assert failure is not None
+    raise failure
+
+
+async def _layout(link: Link, seed: Address) -> Layout | None:
+    """Return a cluster's layout; None of a server that is in none, or that tells nothing."""
+    (reply,) = await ask(link, [INFO])
+    if isinstance(reply, bytes) and read_info(reply).get("cluster_enabled", "0") != "1":
+        return None
+    for source in (ClusterShards(seed.host, seed.tls), ClusterSlots(seed.host)):
+        if layout := source.parse(await ask(link, source.commands())).layout:
+            return layout
+    return None
+
+
+def of_layout(layout: Layout, use_replicas: bool) -> list[Target]:
+    """Return a target for each shard that holds slots; its label is that of the shard's primary."""
+    shards = (shard for shard in layout.shards if shard.slots)
+    return [target for shard in shards if (target := _of_shard(shard, use_replicas))]
+
+
+def _of_shard(shard: SeenShard, use_replicas: bool) -> Target | None:
+    healthy = [node for node in shard.nodes if not node.is_failed]
+    primary = _first(healthy, PRIMARY)
+    replica = _first(healthy, REPLICA) if use_replicas else None
+    chosen = replica or primary
+    if chosen is None:
+        return None
+    name = address_text(primary.host, primary.port) if primary else shard.identity
+    return Target(chosen.host, chosen.port, name, chosen is replica, slots=shard.slots)
+
+
+def _first(nodes: Iterable[SeenNode], role: str) -> SeenNode | None:
+    return next((node for node in nodes if node.role == role), None)
+
+
+def _servers(seeds: Sequence[Address]) -> list[Target]:
+    return [Target(seed.host, seed.port, address_text(seed.host, seed.port)) for seed in seeds]
