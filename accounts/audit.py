@@ -1,8 +1,18 @@
 """The words for what the audit holds."""
 
-from django.utils.translation import gettext_lazy as _
+from __future__ import annotations
 
-from accounts.models import AuditEntry
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import FieldDoesNotExist
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from accounts.models import AuditEntry, Role
+from fleet.models import Cache
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 ACTIONS = {
     "session.open": _("signed in"),
@@ -25,6 +35,36 @@ ACTIONS = {
     "hot-keys.look": _("looked for hot keys in"),
     "secrets.rotate": _("encrypted all secrets with the newest key"),
 }
+DETAILS: dict[str, StrOrPromise] = {
+    "role": _("role"),
+    "before": _("before"),
+    "after": _("after"),
+    "hint": _("begins with"),
+    "owner": _("owner"),
+    "address": _("address"),
+    "count": _("number"),
+    "node": _("node"),
+    "kind": _("kind"),
+    "title": _("title"),
+    "time_zone": _("time zone"),
+    "at": _("at"),
+    "until": _("until"),
+    "url": _("link"),
+    "is_paused": _("paused"),
+}
+# Words that are stored in English; what people typed is shown as it is.
+VALUES: dict[str, StrOrPromise] = {
+    **{str(role.value): role.label for role in Role},
+    "changed": _("changed"),
+    "True": _("yes"),
+    "False": _("no"),
+    "None": pgettext_lazy("a setting", "none"),
+    "deploy": _("deploy"),
+    "scale-out": _("scale-out"),
+    "load-test": _("load test"),
+    "other": _("other"),
+}
+ARROW = " -> "
 
 
 def action_words(entry: AuditEntry) -> str:
@@ -32,4 +72,17 @@ def action_words(entry: AuditEntry) -> str:
 
 
 def detail_words(entry: AuditEntry) -> str:
-    return ", ".join(f"{name}: {value}" for name, value in entry.detail.items())
+    return ", ".join(f"{name_words(name)}: {value_words(value)}" for name, value in entry.detail.items())
+
+
+def name_words(name: str) -> str:
+    """Return what a detail is called; those that are fields of caches have their names."""
+    try:
+        return str(DETAILS.get(name) or Cache._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
+    except FieldDoesNotExist:
+        return name
+
+
+def value_words(value: object) -> str:
+    """Return a stored value, or the old and the new one, in the reader's language where it is a word of ours."""
+    return " → ".join(str(VALUES.get(part, part)) for part in str(value).split(ARROW))

@@ -8,6 +8,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts import people
 from accounts.fields import StyledField
 from accounts.middleware import zones
 from accounts.models import Role, User
@@ -97,6 +98,11 @@ class NewUserForm(forms.ModelForm):  # type: ignore[type-arg]
         labels = {"username": _("User name"), "role": _("Role")}
         help_texts = {"username": ""}
         widgets = {"username": forms.TextInput(attrs={"autocomplete": "off"})}
+
+    def clean_username(self) -> str:
+        username: str = self.cleaned_data["username"]
+        people.check_name(username)
+        return username
 
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or self.cleaned_data

@@ -12,6 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 TOKEN_PREFIX = "sw_"  # noqa: S105 - how tokens begin, no secret
+# Stands in the audit for whoever has a shell here; no user name may hold the slash.
+COMMAND_LINE = "bin/manage"
 # Writing last_used_at on every call would cost a row version a request.
 LAST_USED_STEP = timedelta(minutes=1)
 
@@ -115,7 +117,6 @@ class AuditEntry(models.Model):
 
     @classmethod
     def record(cls, user: User | None, action: str, target: str = "", **detail: object) -> "AuditEntry":
-        """Add an entry. `detail` must hold no secret."""
-        return cls.objects.create(
-            user=user, username=user.username if user else "system", action=action, target=target, detail=detail
-        )
+        """Add an entry; without a user it came from a shell. `detail` must hold no secret."""
+        username = user.username if user else COMMAND_LINE
+        return cls.objects.create(user=user, username=username, action=action, target=target, detail=detail)

@@ -10,6 +10,19 @@ from django.utils.translation import gettext as _
 from accounts.models import AuditEntry, Role, User
 
 
+def check_name(name: str) -> None:
+    """Raise ValidationError for a name that could be taken for another: Admin beside admin, or a Cyrillic a in it."""
+    if not name.isascii():
+        raise ValidationError(
+            _("Use English letters, digits and @ . + - _ only: other letters can look the same as these.")
+        )
+    if taken := User.objects.filter(username__iexact=name).first():
+        raise ValidationError(
+            _("There is a user “%(name)s” already; capital and small letters count as the same.")
+            % {"name": taken.username}
+        )
+
+
 @transaction.atomic
 def add_person(by: User | None, username: str, role: str, password: str | None) -> User:
     """Create a user; without a password only API tokens work."""

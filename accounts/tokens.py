@@ -9,13 +9,13 @@ from accounts.models import ApiToken, AuditEntry, User
 
 
 @transaction.atomic
-def create(user: User, name: str, expires_at: datetime | None = None, by: User | None = None) -> tuple[ApiToken, str]:
-    """Return a new token of the user and its text, which cannot be had again. `by` differs where another acts."""
+def create(user: User, name: str, expires_at: datetime | None, by: User | None) -> tuple[ApiToken, str]:
+    """Return a new token of the user and its text, which cannot be had again. `by` is None on the command line."""
     token, text = ApiToken.issue(user, name)
     if expires_at:
         token.expires_at = expires_at
         token.save(update_fields=["expires_at"])
-    AuditEntry.record(by or user, "token.add", name, hint=token.hint, owner=user.username)
+    AuditEntry.record(by, "token.add", name, hint=token.hint, owner=user.username)
     return token, text
 
 

@@ -1,5 +1,7 @@
 import pytest
+from django.utils import translation
 
+from accounts.audit import detail_words
 from accounts.models import AuditEntry, Role
 from accounts.tests.cast import client_of
 from accounts.views.audit import PAGE_SIZE
@@ -15,6 +17,34 @@ def test_it_shows_who_did_what() -> None:
 
     assert "added the cache" in page
     assert "address: redis://a:1" in page
+
+
+@pytest.mark.parametrize(
+    ("detail", "words"),
+    [
+        ({"role": "operator"}, "role: operator"),
+        ({"before": "viewer", "after": "admin"}, "before: viewer, after: admin"),
+        ({"is_paused": "False -> True"}, "paused: no → yes"),
+        ({"plan_memory_bytes": "None -> 1024"}, "plan size per node (bytes): none → 1024"),
+        ({"client_key": "changed"}, "client key (PEM): changed"),
+        ({"kind": "load-test", "title": "Friday"}, "kind: load test, title: Friday"),
+        ({"something": "new"}, "something: new"),
+        ({"count": 3}, "number: 3"),
+        ({}, ""),
+    ],
+)
+def test_it_has_words_for_details(detail: dict[str, object], words: str) -> None:
+    assert detail_words(AuditEntry(detail=detail)) == words
+
+
+def test_it_reads_details_in_the_readers_language() -> None:
+    entry = AuditEntry(detail={"role": "operator", "is_paused": "False -> True"})
+
+    with translation.override("ja"):
+        words = detail_words(entry)
+
+    assert str(Role.OPERATOR.label) not in words
+    assert "False" not in words
 
 
 def test_it_escapes_what_people_typed() -> None:

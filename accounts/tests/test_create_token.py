@@ -43,6 +43,27 @@ def test_it_refuses_to_guess_between_two_roles() -> None:
     assert not ApiToken.objects.exists()
 
 
+def test_the_audit_names_the_command_line_and_not_the_owner() -> None:
+    person(Role.VIEWER)
+
+    created("--user", "viewer", "--role", "viewer")
+    created("--user", "ci", "--role", "viewer")
+
+    entries = AuditEntry.objects.exclude(action="session.open")
+    assert {(entry.user, entry.username) for entry in entries} == {(None, "bin/manage")}
+    assert {entry.detail["owner"] for entry in entries.filter(action="token.add")} == {"viewer", "ci"}
+
+
+@pytest.mark.parametrize("user", ["Viewer", "VIEWER", "vi\u0435wer", "ｖｉｅｗｅｒ"])
+def test_it_makes_no_user_who_looks_like_another(user: str) -> None:
+    person(Role.VIEWER)
+
+    with pytest.raises(CommandError, match="cannot be used"):
+        created("--user", user, "--role", "viewer")
+
+    assert User.objects.count() == 1
+
+
 @pytest.mark.parametrize(
     ("user", "name"), [("a b", "ok"), ("x" * 151, "ok"), ("", "ok"), ("ci", ""), ("ci", "x" * 101)]
 )

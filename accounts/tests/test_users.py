@@ -16,7 +16,13 @@ def test_it_adds_a_user_who_can_sign_in() -> None:
 @pytest.mark.parametrize(
     ("given", "part"),
     [
-        ({"username": "admin"}, "already exists"),
+        ({"username": "admin"}, "There is a user “admin” already"),
+        ({"username": "Admin"}, "There is a user “admin” already"),
+        ({"username": "ADMIN"}, "There is a user “admin” already"),
+        ({"username": "\u0430dmin"}, "English letters, digits"),
+        ({"username": "ａｄｍｉｎ"}, "English letters, digits"),
+        ({"username": "ad\u00admin"}, "English letters, digits"),
+        ({"username": "Mikä"}, "English letters, digits"),
         ({"username": "a b"}, "valid username"),
         ({"username": "a\0b"}, "Null characters"),
         ({"password": "short"}, "too short"),

@@ -54,7 +54,8 @@ def create_token(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST)
     if not form.is_valid():
         return account_page(request, token_form=form)
-    token, text = tokens.create(signed_in(request), form.cleaned_data["name"], form.expires_at())
+    user = signed_in(request)
+    token, text = tokens.create(user, form.cleaned_data["name"], form.expires_at(), by=user)
     # No redirect: the text must not be kept anywhere, not even in a session.
     return account_page(request, new_token=token, new_token_text=text)
 

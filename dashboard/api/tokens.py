@@ -29,7 +29,8 @@ def list_tokens(request: HttpRequest) -> dict[str, Any]:
 def create_token(request: HttpRequest, body: NewToken) -> Status[dict[str, Any]]:
     """The token acts as you, with your role. Its text is in this answer only."""
     ends = timezone.now() + timedelta(days=body.expires_in_days) if body.expires_in_days else None
-    token, text = tokens.create(signed_in(request), body.name, ends)
+    user = signed_in(request)
+    token, text = tokens.create(user, body.name, ends, by=user)
     shown = {name: getattr(token, name) for name in CreatedToken.model_fields if name != "token"}
     return Status(201, {**shown, "token": text})
 

@@ -25,12 +25,13 @@ class Command(BaseCommand):
             )
         if not user.is_active:
             raise CommandError(f"{user.username} is shut out; let the user in again on the users page first.")
-        self.stdout.write(tokens.create(user, checked_name(options["name"]))[1])
+        self.stdout.write(tokens.create(user, checked_name(options["name"]), None, by=None)[1])
 
 
 def made(username: str, role: str) -> User:
     try:
         User(username=username, role=role).clean_fields(exclude=["password"])
+        people.check_name(username)
     except ValidationError as error:
         raise CommandError(f"The user name cannot be used: {error.messages[0]}") from error
     return people.add_person(None, username, role, None)
