@@ -17,7 +17,24 @@ from ninja.errors import ValidationError as ParameterError
 from collectors.metrics.lookup import UnknownMetricError
 from collectors.series import RangeError
 from config.errors import json_error
-from dashboard.api import balance, caches, clients, commands, events, latency, metrics, nodes, series, slowlog, tokens
+from dashboard.api import (
+    balance,
+    caches,
+    clients,
+    commands,
+    events,
+    findings,
+    fleet,
+    health,
+    internals,
+    latency,
+    metrics,
+    nodes,
+    series,
+    slowlog,
+    tokens,
+    topology,
+)
 from dashboard.api.answers import OrjsonRenderer, StrictParser, refusal
 from fleet.registration import ConflictError
 
@@ -38,8 +55,13 @@ api.add_router("/caches", commands.router)
 api.add_router("/events", events.router)
 api.add_router("/caches", latency.router)
 api.add_router("/caches", balance.router)
+api.add_router("/caches", internals.router)
 api.add_router("/caches", slowlog.router)
 api.add_router("/caches", clients.router)
+api.add_router("/caches", topology.router)
+api.add_router("", findings.router)
+api.add_router("/fleet", fleet.router)
+api.add_router("/health", health.router)
 api.add_router("/metrics", metrics.router)
 api.add_router("/tokens", tokens.router)
 

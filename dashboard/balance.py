@@ -142,7 +142,9 @@ def shard_loads(primaries: Sequence[WatchedNode]) -> list[ShardLoad]:
     """Return the shards in their order, each figure beside its relation to the mean of those that report it."""
     columns = [figures_of([primary.value(measure) for primary in primaries]) for measure in MEASURES]
     return [
-        ShardLoad(primary, slot_count(primary), [column[place] for column in columns])
+        ShardLoad(
+            primary, primary.node.shard.slot_count() if primary.node.shard else 0, [column[place] for column in columns]
+        )
         for place, primary in enumerate(primaries)
     ]
 
@@ -151,10 +153,6 @@ def figures_of(values: Sequence[float | None]) -> list[Figure]:
     known = [value for value in values if value is not None]
     mean = sum(known) / len(known) if len(known) > 1 else 0
     return [Figure(value, value / mean if value is not None and mean else None) for value in values]
-
-
-def slot_count(primary: WatchedNode) -> int:
-    return sum(last - first + 1 for first, last in primary.node.shard.slots) if primary.node.shard else 0
 
 
 def hottest(looks: Sequence[KeyLookAt]) -> list[KeyRow]:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from dashboard.views import balance, cache, clients, commands, events, fleet, health, latency, slowlog
+from dashboard.views import balance, cache, clients, commands, events, fleet, health, internals, latency, slowlog
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),
@@ -12,6 +12,7 @@ urlpatterns = [
     path("caches/<str:name>/clients/read/", clients.read_clients, name="cache-clients-read"),
     path("caches/<str:name>/balance/", balance.cache_balance, name="cache-balance"),
     path("caches/<str:name>/balance/look/", balance.look_for_hot_keys, name="cache-hot-keys-look"),
+    path("caches/<str:name>/internals/", internals.cache_internals, name="cache-internals"),
     path("caches/<str:name>/slowlog/", slowlog.cache_slowlog, name="cache-slowlog"),
     path("caches/<str:name>/events/", events.cache_events, name="cache-events"),
     path("caches/<str:name>/events/add/", events.add_cache_note, name="cache-note"),
