@@ -23,9 +23,6 @@ from dashboard.api import (
     clients,
     commands,
     events,
-    findings,
-    fleet,
-    health,
     internals,
     latency,
     metrics,
@@ -33,7 +30,6 @@ from dashboard.api import (
     series,
     slowlog,
     tokens,
-    topology,
 )
 from dashboard.api.answers import OrjsonRenderer, StrictParser, refusal
 from fleet.registration import ConflictError
@@ -58,10 +54,6 @@ api.add_router("/caches", balance.router)
 api.add_router("/caches", internals.router)
 api.add_router("/caches", slowlog.router)
 api.add_router("/caches", clients.router)
-api.add_router("/caches", topology.router)
-api.add_router("", findings.router)
-api.add_router("/fleet", fleet.router)
-api.add_router("/health", health.router)
 api.add_router("/metrics", metrics.router)
 api.add_router("/tokens", tokens.router)
 
