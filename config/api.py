@@ -16,7 +16,7 @@ from ninja.errors import ValidationError as ParameterError
 
 from collectors.metrics.lookup import UnknownMetricError
 from collectors.series import RangeError
-from config.errors import json_error
+from config.errors import harmless, json_error
 from dashboard.api import (
     balance,
     caches,
@@ -82,7 +82,7 @@ def bad_parameters(request: HttpRequest, error: ParameterError) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     status = 409 if isinstance(error, ConflictError) else 400
-    return api.create_response(request, refusal(error), status=status)
+    return api.create_response(request, harmless(refusal(error)), status=status)
 
 
 @api.exception_handler(UnknownMetricError)
@@ -111,7 +111,8 @@ def cut_off(request: HttpRequest, error: UnreadablePostError) -> HttpResponse:
 
 
 def problem(request: HttpRequest, sentence: str, status: int, field: str = "") -> HttpResponse:
-    return api.create_response(request, {"error": sentence, **({"field": field} if field else {})}, status=status)
+    answer = {"error": sentence, **({"field": field} if field else {})}
+    return api.create_response(request, harmless(answer), status=status)
 
 
 def with_tokens(urls: tuple[list[Any], str, str]) -> tuple[list[Any], str, str]:

@@ -4,7 +4,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 from django.views import defaults
 
+from collectors.failures import printable
+
 API_PREFIX = "/api/"
+SENTENCE_LIMIT = 1_000
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -32,4 +35,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def json_error(sentence: str, status: int) -> JsonResponse:
-    return JsonResponse({"error": sentence}, status=status)
+    return JsonResponse(harmless({"error": sentence}), status=status)
+
+
+def harmless(problem: dict[str, str]) -> dict[str, str]:
+    """Return an error without what could drive a terminal: it may repeat what a caller or a server sent."""
+    return {name: printable(words, SENTENCE_LIMIT) for name, words in problem.items()}

@@ -1,3 +1,9 @@
+import logging
+import sys
+from collections.abc import Iterator
+from io import StringIO
+from urllib.parse import quote
+
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
@@ -6,6 +12,8 @@ from django.urls import include, path
 
 from accounts.models import Role
 from accounts.tests.cast import client_of
+from config.refusals import WithoutTraceback
+from fleet.models import Cache
 
 
 def broken(request: HttpRequest) -> HttpResponse:
@@ -51,6 +59,67 @@ def test_it_says_calmly_what_happened(address: str, status: int, words: str) -> 
 
     assert (answer.status_code, "hush-hush" in answer.content.decode()) == (status, False)
     assert words in answer.content.decode()
+
+
+@pytest.fixture
+def log() -> Iterator[StringIO]:
+    """What our own handler writes meanwhile."""
+    (handler,) = (one for one in logging.root.handlers if any(isinstance(f, WithoutTraceback) for f in one.filters))
+    assert isinstance(handler, logging.StreamHandler)
+    before = handler.setStream(written := StringIO())
+    yield written
+    handler.setStream(before or sys.stderr)
+
+
+@pytest.mark.parametrize(
+    ("address", "line", "has_traceback"),
+    [
+        ("/closed/", "Forbidden (Permission denied): /closed/", False),
+        ("/users/", "Forbidden (Permission denied): /users/", False),
+        ("/nothing/", "Not Found: /nothing/", False),
+        ("/broken/", "Internal Server Error: /broken/", True),
+    ],
+)
+def test_the_log_has_tracebacks_of_our_own_errors_alone(
+    address: str, line: str, has_traceback: bool, log: StringIO
+) -> None:
+    client = client_of(Role.VIEWER)
+    client.raise_request_exception = False
+
+    client.get(address)
+
+    assert line in log.getvalue()
+    assert ("Traceback" in log.getvalue()) is has_traceback
+
+
+ESCAPE = "\x1b[2J\x9b\u202e\x07"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"metric=used{ESCAPE}memory",
+        f"metric=used_memory&from={ESCAPE}",
+        f"metric=used_memory&step={ESCAPE}",
+        f"metric=used_memory&by={ESCAPE}",
+        f"{ESCAPE}=1&metric=x",
+    ],
+)
+def test_the_api_repeats_nothing_that_drives_a_terminal(query: str) -> None:
+    Cache.objects.create(name="game", address="redis://127.0.0.1:1")
+
+    answer = client_of(Role.VIEWER).get(f"/api/v1/caches/game/series?{quote(query, safe='=&')}")
+
+    assert answer.status_code == 400
+    assert all(words.isprintable() for words in answer.json().values())
+
+
+@pytest.mark.parametrize("body", [{"name": ESCAPE, "address": "x"}, {"name": "a", "address": f"redis://{ESCAPE}"}])
+def test_the_api_refuses_a_cache_in_words_that_can_be_printed(body: dict[str, str]) -> None:
+    answer = client_of(Role.OPERATOR).post("/api/v1/caches", {**body, ESCAPE: 1}, content_type="application/json")
+
+    assert answer.status_code in {400, 403}
+    assert all(words.isprintable() for words in answer.json().values())
 
 
 def test_it_shows_a_missing_page_to_visitors_too() -> None:
