@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "fleet",
     "accounts",
     "collectors",
+    "alerts",
     "dashboard",
     "demo",
 ]
@@ -210,6 +211,17 @@ RETENTION_INTERVAL_SECONDS = env.whole("SHARDWATCH_RETENTION_INTERVAL_SECONDS", 
 READY_BEAT_SECONDS = env.whole("SHARDWATCH_READY_BEAT_SECONDS", 60, minimum=5)
 READY_POLL_SECONDS = env.whole("SHARDWATCH_READY_POLL_SECONDS", 90, minimum=5)
 
+# What one attempt to deliver a message may take, and what follows from it.
+DELIVERY_CONNECT_TIMEOUT_SECONDS = env.number("SHARDWATCH_DELIVERY_CONNECT_TIMEOUT_SECONDS", 5, minimum=0.05)
+DELIVERY_READ_TIMEOUT_SECONDS = env.number("SHARDWATCH_DELIVERY_READ_TIMEOUT_SECONDS", 10, minimum=0.05)
+# A pager may accept what it did not answer to; until then no resolve may overtake it.
+DELIVERY_RESOLVE_HOLD_SECONDS = env.number("SHARDWATCH_DELIVERY_RESOLVE_HOLD_SECONDS", 60)
+DELIVERY_FALLBACK_SECONDS = env.number("SHARDWATCH_DELIVERY_FALLBACK_SECONDS", 120, minimum=1)
+DELIVERY_WAKE_SECONDS = env.whole("SHARDWATCH_DELIVERY_WAKE_SECONDS", 2, minimum=1)
+PAGERDUTY_URL = env.text("SHARDWATCH_PAGERDUTY_URL", "https://events.pagerduty.com").rstrip("/")
+# Host names, addresses and networks that messages may go to although they are private.
+ALLOWED_PRIVATE_HOSTS = env.words("SHARDWATCH_ALLOWED_PRIVATE_HOSTS")
+
 # Whether /metrics/fleet offers the watched nodes under redis_exporter's names.
 FLEET_METRICS = env.flag("SHARDWATCH_FLEET_METRICS", True)
 
@@ -217,7 +229,6 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "filters": {"refusals": {"()": "config.refusals.WithoutTraceback"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["refusals"]}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env.text("SHARDWATCH_LOG_LEVEL", "INFO")},
 }

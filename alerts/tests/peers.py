@@ -1,0 +1,140 @@
+"""A scripted HTTP service on a loopback port: it answers as it is told, and keeps what it was sent."""
+
+import contextlib
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+Script: TypeAlias = Callable[["Exchange"], None]
+
+
+@dataclass
+class Exchange:
+    """One request and the connection that it came on."""
+
+    connection: socket.socket
+    line: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def path(self) -> str:
+        return self.line.split(" ")[1]
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    def reply(self, status: int, body: object = "", headers: Mapping[str, str] | None = None) -> None:
+        content = body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode()
+        lines = [f"HTTP/1.1 {status} -", f"Content-Length: {len(content)}", "Connection: close"]
+        lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+        self.connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1") + content)
+
+
+@dataclass
+class Service:
+    """Runs a script for every request; scripts may be exchanged while it runs."""
+
+    script: Script
+    tls: ssl.SSLContext | None = None
+    seen: list[Exchange] = field(default_factory=list)
+    connections: int = 0
+
+    def __post_init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        return int(self._listener.getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.tls else 'http'}://localhost:{self.port}"
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                self.connections += 1
+                self._open.append(connection)
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            if self.tls:
+                connection = self.tls.wrap_socket(connection, server_side=True)
+            exchange = read(connection)
+            self.seen.append(exchange)
+            self.script(exchange)
+            connection.close()
+
+    def close(self) -> None:
+        for one in (self._listener, *self._open):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+
+def read(connection: socket.socket) -> Exchange:
+    stream = connection.makefile("rb")
+    line = stream.readline().decode("latin-1").strip()
+    headers: dict[str, str] = {}
+    while text := stream.readline().decode("latin-1").strip():
+        name, _, value = text.partition(":")
+        headers[name.lower()] = value.strip()
+    return Exchange(connection, line, headers, stream.read(int(headers.get("content-length", "0"))))
+
+
+def says(status: int, body: object = "", **headers: str) -> Script:
+    """Return a script that always gives this answer; underscores in names of headers become hyphens."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda exchange: exchange.reply(status, body, named)
+
+
+def in_turn(*scripts: Script) -> Script:
+    """Return a script that runs these one after the other, the last one again and again."""
+    left = list(scripts)
+
+    def script(exchange: Exchange) -> None:
+        (left.pop(0) if len(left) > 1 else left[0])(exchange)
+
+    return script
+
+
+def hangs(exchange: Exchange) -> None:
+    while exchange.connection.recv(65536):
+        pass
+
+
+def closes(exchange: Exchange) -> None:
+    """End the connection without a word."""
+
+
+def closes_within(exchange: Exchange) -> None:
+    exchange.connection.sendall(b"HTTP/1.1 202 -\r\nContent-Length: 400\r\n\r\n{")
+
+
+def drips(exchange: Exchange) -> None:
+    """Answer so slowly that no single read takes long, and the whole never ends."""
+    exchange.connection.sendall(b"HTTP/1.1 202 -\r\n")
+    stopped = threading.Event()
+    while not stopped.wait(0.05):
+        exchange.connection.sendall(b"X: y\r\n")
+
+
+def floods(exchange: Exchange) -> None:
+    exchange.connection.sendall(b"HTTP/1.1 200 -\r\nContent-Length: 100000000\r\n\r\n")
+    for _ in range(1_000):
+        exchange.connection.sendall(b"x" * 100_000)
+
+
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
