@@ -60,6 +60,7 @@ app.conf.update(
         # Without a schedule this only forgets what was found on demand.
         "look-for-hot-keys": every("collectors.tasks.look_for_hot_keys", settings.HOT_KEYS_INTERVAL_SECONDS or 3_600),
         "keep-partitions": every("collectors.tasks.keep_partitions", settings.RETENTION_INTERVAL_SECONDS),
+        "send-due": every("alerts.tasks.send_due", settings.DELIVERY_WAKE_SECONDS, "alerts"),
         "forget-lost-workers": every("collectors.tasks.forget_lost_workers", 300),
     },
     # Celery's own care for Django closes the database connection around every task, which then costs a new one;

@@ -3,13 +3,14 @@
 PREPARE = "python manage.py prepare"
 POLLER = "celery -A config worker -Q poll --pool threads -c 16 -n poll@%h --without-gossip --without-mingle"
 WORKER = "celery -A config worker -Q celery --pool prefork -c 2 -n work@%h --without-gossip --without-mingle"
+SENDER = "celery -A config worker -Q alerts --pool threads -c 4 -n send@%h --without-gossip --without-mingle"
 # A pid file would survive a kill -9 and stop the next start.
 BEAT = "celery -A config beat --schedule {data}/beat --pidfile="
 WEB = (
     "granian --interface wsgi --host {host} --port {port} --workers 2 --blocking-threads 4 "
     "--workers-kill-timeout 5 --respawn-failed-workers --no-ws config.wsgi:application"
 )
-COMMANDS = {"prepare": PREPARE, "poller": POLLER, "worker": WORKER, "beat": BEAT, "web": WEB}
+COMMANDS = {"prepare": PREPARE, "poller": POLLER, "worker": WORKER, "sender": SENDER, "beat": BEAT, "web": WEB}
 
 
 def command(name: str, *, data: str, host: str, port: int) -> list[str]:

@@ -105,8 +105,8 @@ def _start_servers(services: Services, supervisor: Supervisor) -> None:
 
 
 def _start_applications(services: Services, supervisor: Supervisor, place: Place, held: socket.socket) -> None:
-    with step("Starting poller, worker, beat and web"):
-        workers = [services.application(name, place) for name in ("poller", "worker", "beat")]
+    with step("Starting poller, worker, sender, beat and web"):
+        workers = [services.application(name, place) for name in ("poller", "worker", "sender", "beat")]
         supervisor.launch(*workers, services.web(place, held))
     with step("Waiting until all parts work together"):
         _await_whole(services, supervisor, place)
