@@ -1,4 +1,7 @@
-"""`bin/drill NAME|all`: faults at their real lengths on the whole product with its demo fleet."""
+"""`bin/drill NAME|all`: faults at their real lengths on the whole product with its demo fleet.
+
+`bin/drill outbox` needs only a database: it is told by the pager's own book.
+"""
 
 import argparse
 import json
@@ -7,18 +10,21 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from bench import drills, product
+from bench import drills, outbox, product
 from bench.drills import DRILLS, REAL, SHORT, Lengths, Outcome
 
+OUTBOX = "outbox"
 STATUSES = "Exit status: 0 what must hold held in every drill, 1 it did not in one, 2 the product did not start."
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bin/drill", description=__doc__, epilog=STATUSES)
-    parser.add_argument("name", choices=[*DRILLS, "all"])
+    parser.add_argument("name", choices=[*DRILLS, "all", OUTBOX])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the outcomes there, too")
     parser.add_argument("--short", action="store_true", help="short periods and faults, as the tests have them")
     chosen = parser.parse_args()
+    if chosen.name == OUTBOX:
+        return outbox.main(chosen.short, chosen.json)
     lengths = SHORT if chosen.short else REAL
     try:
         outcomes = run(list(DRILLS) if chosen.name == "all" else [chosen.name], lengths)
