@@ -1,7 +1,9 @@
 """A Postgres server of our own: no password, no port, reached through a Unix socket by this account alone."""
 
+import errno
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -24,6 +26,8 @@ START_SECONDS = 60.0
 KILL_SECONDS = 5.0
 SETTINGS = {"shared_buffers": "64MB", "max_connections": "60"}
 THROW_AWAY_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
+CAUSE = re.compile(r"(?:PANIC|FATAL|ERROR|error): +(.+)")
+NO_ROOM = os.strerror(errno.ENOSPC)
 LAST_VERSION_WITHOUT_BUILTIN_LOCALES = 16
 # A server started by root cannot pass through root's folders, but may stay in the one it was put into.
 HERE = "/proc/self/cwd"
@@ -138,8 +142,15 @@ def _run(command: list[str | Path], cwd: Path, said: str = "") -> None:
             preexec_fn=lambda: children.drop_to(other),
         )
     except subprocess.CalledProcessError as error:
-        last = (error.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise LauncherError(f"{Path(command[0]).name} failed in {cwd}: {last}") from error
+        cause = _cause(error.stderr)
+        advice = f"Free some room below {cwd.parent}, then run this again." if NO_ROOM in cause else ""
+        raise LauncherError(f"{Path(command[0]).name} failed in {cwd}: {cause}", advice) from error
+
+
+def _cause(said: str) -> str:
+    """Return the line that names the cause; what comes after it is about cleaning up."""
+    lines = said.strip().splitlines() or ["it said nothing"]
+    return next((found[1] for line in lines if (found := CAUSE.search(line))), lines[-1])
 
 
 def _refuse_other_version(programs: Path, data: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 from launcher import endings, leftovers, ports, preparing
 from launcher.data import Data, write_private
@@ -93,15 +94,25 @@ def _start(wish: Wish, supervisor: Supervisor) -> None:
 
 def _start_servers(services: Services, supervisor: Supervisor) -> None:
     if is_given("DATABASE_URL"):
-        say("The database is the one that DATABASE_URL names.")
+        say(foreign("DATABASE_URL", "database"))
     else:
         with step("Starting the database"):
             supervisor.launch(services.database())
     if is_given("CELERY_BROKER_URL"):
-        say("The broker is the one that CELERY_BROKER_URL names.")
+        say(foreign("CELERY_BROKER_URL", "broker"))
     else:
         with step("Starting the broker"):
             supervisor.launch(services.broker())
+
+
+def foreign(name: str, what: str) -> str:
+    """Return a warning that this shell names a server, without its password: it may be meant for another program."""
+    place = urlsplit(os.environ.get(name, ""))
+    where = f"{place.hostname or ''}{place.path}" or f"what {name}_FILE names"
+    return (
+        f"ATTENTION: {name} is set in this shell, so the {what} is not Shardwatch's own but {where}.\n"
+        f"           Tables or queues are made and changed there. If that is not meant: Ctrl-C, unset {name}."
+    )
 
 
 def _start_applications(services: Services, supervisor: Supervisor, place: Place, held: socket.socket) -> None:

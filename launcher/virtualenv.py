@@ -25,6 +25,7 @@ NETWORK_ADVICE = "Look at the network and the proxy settings (HTTPS_PROXY, PIP_I
 
 def ensure(files: Sequence[str] = RUN, stream: TextIO | None = None) -> None:
     """Make the virtualenv hold the pinned versions of these files. Raise LauncherError where it cannot."""
+    _refuse_link()
     if is_current(files):
         return
     with _alone():
@@ -36,6 +37,15 @@ def ensure(files: Sequence[str] = RUN, stream: TextIO | None = None) -> None:
         with step("Installing the pinned requirements", stream):
             _install([ROOT / name for name in files])
         MARKER.write_text(json.dumps(_marker() | _wanted(files)), encoding="ascii")
+
+
+def _refuse_link() -> None:
+    # Making it anew would empty the folder behind the link, which belongs to somebody else.
+    if VIRTUALENV.is_symlink():
+        raise LauncherError(
+            f"{VIRTUALENV} is a link to {VIRTUALENV.readlink()}: another checkout's virtualenv does not fit here.",
+            f"Remove the link (rm {VIRTUALENV}) and run this again; nothing behind it was touched.",
+        )
 
 
 def is_current(files: Iterable[str]) -> bool:

@@ -63,6 +63,34 @@ def test_an_interrupted_first_start_is_begun_again(data: Path) -> None:
     assert server.is_ready()
 
 
+FULL = (
+    '2026-01-02 03:04:05.060 UTC [171] FATAL:  could not write to file "pg_wal/xlogtemp.171": No space left on device\n'
+    "child process exited with exit code 1\n"
+    'initdb: removing contents of data directory "/proc/self/cwd"\n'
+)
+CAUSES = {
+    FULL: 'could not write to file "pg_wal/xlogtemp.171": No space left on device',
+    "initdb: error: could not access it: Permission denied\n": "could not access it: Permission denied",
+    "PANIC:  lost\nremoved\n": "lost",
+    "killed\n": "killed",
+    "": "it said nothing",
+}
+
+
+@pytest.mark.parametrize("said", CAUSES)
+def test_a_failed_first_start_names_its_cause(said: str, short_path: Path) -> None:
+    short_path.chmod(0o755)
+    script = short_path / "initdb"
+    script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}END\nexit 1\n")
+    script.chmod(0o755)
+
+    with pytest.raises(LauncherError) as failed:
+        postgres._run([Path("/bin/sh"), script], Path("/tmp"))
+
+    assert failed.value.reason.endswith(f": {CAUSES[said]}")
+    assert ("Free some room" in failed.value.advice) is (said == FULL)
+
+
 def test_files_of_another_version_are_refused_with_a_way_out(data: Path) -> None:
     data.mkdir()
     (data / "PG_VERSION").write_text("9\n")

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from launcher import leftovers, valkey
+from launcher import leftovers, up, valkey
 from launcher.checkout import ROOT
 from launcher.data import Data
 from launcher.waiting import until
@@ -221,3 +221,23 @@ def test_it_refuses_an_address_that_is_none_without_repeating_it(tmp_path: Path)
     assert said.returncode == 1
     assert "redis://HOST:PORT" in said.stderr
     assert "hidden" not in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "where"),
+    [
+        ("postgres://app:hush@db.example:5432/shop?sslmode=require", "db.example/shop"),
+        ("postgres:///precious", "/precious"),
+        ("", "what DATABASE_URL_FILE names"),
+    ],
+)
+def test_it_warns_loudly_of_a_database_that_the_shell_names(
+    url: str, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", url)
+
+    warning = up.foreign("DATABASE_URL", "database")
+
+    assert warning.startswith("ATTENTION: DATABASE_URL is set in this shell")
+    assert f"not Shardwatch's own but {where}.\n" in warning
+    assert "hush" not in warning

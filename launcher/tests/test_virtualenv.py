@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from launcher import virtualenv
+from launcher.trouble import LauncherError
 
 
 @pytest.fixture
@@ -30,6 +31,23 @@ def test_it_is_current_while_the_requirements_stay_the_same(checkout: Path) -> N
     fill(checkout)
 
     assert virtualenv.is_current(["requirements.txt"])
+
+
+@pytest.mark.parametrize("target", ["other", "nowhere"])
+def test_a_link_to_another_virtualenv_is_refused_and_nothing_behind_it_touched(
+    target: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (checkout / "other").mkdir()
+    (checkout / "other" / "precious").touch()
+    link = checkout / ".venv"
+    link.symlink_to(checkout / target)
+    monkeypatch.setattr(virtualenv, "VIRTUALENV", link)
+
+    with pytest.raises(LauncherError, match="is a link to") as refused:
+        virtualenv.ensure(["requirements.txt"])
+
+    assert f"rm {link}" in refused.value.advice
+    assert (checkout / "other" / "precious").exists()
 
 
 def test_a_changed_pin_is_noticed(checkout: Path) -> None:
