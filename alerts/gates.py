@@ -35,13 +35,14 @@ def several_shards(cache: "Watched") -> bool:
     return len({node.shard_id for node in cache.nodes if node.role == "primary"}) > 1
 
 
-def noeviction(cache: "Watched") -> bool:
-    return _policies(cache) == {"noeviction"}
-
-
 def evicts(cache: "Watched") -> bool:
-    """Return whether a full cache drops keys instead of refusing writes."""
-    return bool(_policies(cache)) and "noeviction" not in _policies(cache)
+    """Return whether a full cache drops keys; not where only keys with a time to live may go."""
+    return bool(_policies(cache)) and all(policy.startswith("allkeys-") for policy in _policies(cache))
+
+
+def keeps(cache: "Watched") -> bool:
+    """Return whether a full cache may refuse writes; so we assume where the policy is not known."""
+    return not evicts(cache)
 
 
 GATES: dict[str, tuple[Gate, "StrOrPromise"]] = {
@@ -49,6 +50,6 @@ GATES: dict[str, tuple[Gate, "StrOrPromise"]] = {
     "not-cluster": (not_cluster, _("the cache is not a cluster")),
     "replicated": (replicated, _("the cache has replicas")),
     "several-shards": (several_shards, _("the cache has several shards")),
-    "noeviction": (noeviction, _("a full cache refuses writes")),
-    "evicts": (evicts, _("a full cache drops keys")),
+    "keeps": (keeps, _("a full cache may refuse writes")),
+    "evicts": (evicts, _("a full cache drops any key")),
 }

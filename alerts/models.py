@@ -8,7 +8,12 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from alerts.alert import Alert as Alert
+from alerts.alert import EvaluationMark as EvaluationMark
+from alerts.alert import Transition as Transition
 from alerts.causes import sentence
+from alerts.rule import Override as Override
+from alerts.rule import Rule as Rule
 from fleet.models import Cache
 from fleet.secrets import SecretField
 

@@ -1,0 +1,159 @@
+"""Alerts: one row a rule and target, and a row for every change of its state."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from alerts.clock import AT_REST, Clock, Phase
+from alerts.rule import Rule
+from alerts.spec import CRITICAL, NONE, WARNING, Level
+from fleet.models import Cache, Node, Shard
+
+SEVERITIES = {WARNING: "warning", CRITICAL: "critical"}
+
+
+class AlertQuerySet(models.QuerySet["Alert"]):
+    def active(self) -> Self:
+        """Return those that are pending, firing or recovering."""
+        return self.exclude(state=Alert.State.RESOLVED)
+
+    def firing(self) -> Self:
+        return self.filter(state__in=(Alert.State.FIRING, Alert.State.RECOVERING))
+
+
+class Alert(models.Model):
+    """One rule on one target. Its clocks are the record; state and severity follow from them."""
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("pending")
+        FIRING = "firing", _("firing")
+        RECOVERING = "recovering", _("recovering")
+        RESOLVED = "resolved", _("resolved")
+
+    class Reason(models.TextChoices):
+        """Why it is in its state. All but the first two are about us, not about the cache."""
+
+        THRESHOLD = "threshold", _("threshold")
+        NO_DATA = "no_data", _("no data")
+        EVALUATION_ERROR = "eval_error", _("evaluation error")
+        STALE_SOURCE = "stale_source", _("stale source")
+        SWITCHED_OFF = "switched_off", _("switched off")
+        PAUSED = "paused", _("paused")
+        RULE_CHANGED = "rule_changed", _("rule changed")
+        RULE_DELETED = "rule_deleted", _("rule deleted")
+        NODE_LEFT = "node_left", _("node left")
+        CACHE_DELETED = "cache_deleted", _("cache deleted")
+
+    rule = models.ForeignKey(Rule, on_delete=models.SET_NULL, null=True, related_name="alerts")
+    # The names outlive what they name.
+    rule_key = models.CharField(max_length=63)
+    # What is judged: a node, a shard or a cache, as letter and id.
+    target = models.CharField(max_length=32)
+    cache = models.ForeignKey(Cache, on_delete=models.SET_NULL, null=True, related_name="alerts")
+    cache_name = models.CharField(max_length=63)
+    shard = models.ForeignKey(Shard, on_delete=models.SET_NULL, null=True, related_name="+")
+    node = models.ForeignKey(Node, on_delete=models.SET_NULL, null=True, related_name="alerts")
+    node_address = models.CharField(max_length=300, blank=True)
+    labels = models.JSONField(default=dict)
+    # What people were told of, with the alerts that belong to it.
+    incident = models.ForeignKey(
+        "alerts.Incident", on_delete=models.SET_NULL, null=True, blank=True, related_name="alerts"
+    )
+    state = models.CharField(max_length=10, choices=State.choices)
+    severity = models.CharField(max_length=8, blank=True)
+    reason = models.CharField(max_length=12, choices=Reason.choices, default=Reason.THRESHOLD)
+    # The value that stands for the rule, and the bound it is held against; NULL where nothing was measured.
+    value = models.FloatField(null=True)
+    bound = models.FloatField(null=True)
+    # Clocks of the two levels, each [active_at, fired_at, kept_since] in seconds since the epoch.
+    warning_clock = models.JSONField(default=list)
+    critical_clock = models.JSONField(default=list)
+    # Times are those of ticks.
+    began_at = models.DateTimeField()
+    fired_at = models.DateTimeField(null=True)
+    resolved_at = models.DateTimeField(null=True)
+    judged_at = models.DateTimeField()
+
+    objects = AlertQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-began_at",)
+        constraints = (models.UniqueConstraint(fields=("rule", "target"), name="one_alert_a_target"),)
+        indexes = (
+            # What evaluation and the page of what fires read.
+            models.Index(fields=("cache",), condition=~Q(state="resolved"), name="alert_active"),
+            # History, and forgetting what is old.
+            models.Index(fields=("-resolved_at",), name="alert_resolved"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.rule_key} on {self.node_address or self.cache_name}: {self.state}"
+
+    @property
+    def clocks(self) -> tuple[Clock, Clock]:
+        return _clock(self.warning_clock), _clock(self.critical_clock)
+
+    @property
+    def is_firing(self) -> bool:
+        return self.state in {Alert.State.FIRING, Alert.State.RECOVERING}
+
+
+def _clock(stored: list[int | None]) -> Clock:
+    return Clock(*stored) if stored else AT_REST
+
+
+def stored(clock: Clock) -> list[int | None]:
+    return [] if clock == AT_REST else [clock.active_at, clock.fired_at, clock.kept_since]
+
+
+def state_of(warning: Clock, critical: Clock) -> tuple[Alert.State, Level]:
+    """Return what two clocks come to: the state that a person sees, and the level that fires or waits."""
+    for level, clock in ((CRITICAL, critical), (WARNING, warning)):
+        if clock.is_firing:
+            others = {warning.phase, critical.phase}
+            is_recovering = clock.phase is Phase.RECOVERING and Phase.FIRING not in others
+            return (Alert.State.RECOVERING if is_recovering else Alert.State.FIRING), level
+    if Phase.PENDING in {warning.phase, critical.phase}:
+        return Alert.State.PENDING, CRITICAL if critical.phase is Phase.PENDING else WARNING
+    return Alert.State.RESOLVED, NONE
+
+
+def moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+class Transition(models.Model):
+    """A change of state, severity or reason of one alert, with the numbers that decided."""
+
+    alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="transitions")
+    # The tick that decided.
+    at = models.DateTimeField()
+    was = models.CharField(max_length=10, blank=True)
+    state = models.CharField(max_length=10, choices=Alert.State.choices)
+    severity = models.CharField(max_length=8, blank=True)
+    reason = models.CharField(max_length=12, choices=Alert.Reason.choices)
+    value = models.FloatField(null=True)
+    bound = models.FloatField(null=True)
+
+    class Meta:
+        ordering = ("at", "pk")
+        indexes = (models.Index(fields=("alert", "at"), name="transitions_of_alert"),)
+
+    def __str__(self) -> str:
+        return f"{self.alert_id} {self.was or 'new'} -> {self.state} at {self.at:%H:%M:%S}"
+
+
+class EvaluationMark(models.Model):
+    """Up to which tick a cache was judged. Its row is the lock under which a cache's alerts change."""
+
+    cache = models.OneToOneField(Cache, on_delete=models.CASCADE, primary_key=True, related_name="evaluation_mark")
+    tick_at = models.DateTimeField()
+    judged_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.cache_id} judged up to {self.tick_at:%H:%M:%S}"

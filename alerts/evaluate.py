@@ -1,0 +1,271 @@
+"""Judging rules: verdicts at a tick against what was known, and everything that changes in one transaction.
+
+A cache is judged by whoever holds the lock of its mark, and never at a tick older than the last: samples
+that come late are stored, but they begin and end nothing.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from alerts import judging, measures, scene
+from alerts.alert import SEVERITIES, Alert, EvaluationMark, Transition, moment, state_of, stored
+from alerts.clock import AT_REST, Clock, step
+from alerts.judging import Verdict
+from alerts.rule import Override, Rule
+from alerts.scene import Watched
+from alerts.spec import CRITICAL, WARNING
+from alerts.spec_form import SpecError
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An alert that changed at a tick, and what it was before; no state stands for a new one."""
+
+    alert: Alert
+    was: str
+    was_severity: str
+    verdict: Verdict | None = None
+
+    @property
+    def begins(self) -> bool:
+        return self.alert.is_firing and self.was not in {Alert.State.FIRING, Alert.State.RECOVERING}
+
+    @property
+    def ends(self) -> bool:
+        return not self.alert.is_firing and self.was in {Alert.State.FIRING, Alert.State.RECOVERING}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of one evaluation: changes in their order, and rules that could be judged somewhere."""
+
+    changes: list[Change] = field(default_factory=list)
+    matched: set[int] = field(default_factory=set)
+    instances: int = 0
+
+
+def evaluate(cache_ids: Collection[int], tick: int) -> Outcome:
+    """Judge all rules on some caches as they stood at a tick, and write down what changed."""
+    with transaction.atomic():
+        ready = _lock(cache_ids, tick)
+        if not ready:
+            return Outcome()
+        rules = list(Rule.objects.enabled())
+        return _judge(rules, _overrides(), ready, tick)
+
+
+def _lock(cache_ids: Collection[int], tick: int) -> list[int]:
+    """Lock the marks of the caches and return those that may be judged at this tick, marks moved on."""
+    at = moment(tick)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement_timestamp()")
+        now: datetime = cursor.fetchone()[0]
+    skew = timedelta(seconds=settings.ALERT_SKEW_SECONDS)
+    if abs(now - at) > skew:
+        logger.warning("A tick is %d s off the database's clock: nothing is judged by it.", (at - now).total_seconds())
+        return []
+    EvaluationMark.objects.bulk_create(
+        [
+            EvaluationMark(cache_id=one, tick_at=datetime.fromtimestamp(0, UTC), judged_at=now)
+            for one in sorted(cache_ids)
+        ],
+        ignore_conflicts=True,
+    )
+    marks = EvaluationMark.objects.select_for_update().filter(cache__in=cache_ids).order_by("cache_id")
+    # A mark that lies ahead was made before the clock was set back: it counts no more.
+    ready = [mark.cache_id for mark in marks if mark.tick_at <= at or mark.tick_at > now + skew]
+    EvaluationMark.objects.filter(cache__in=ready).update(tick_at=at, judged_at=now)
+    return ready
+
+
+def _overrides() -> dict[int, list[Override]]:
+    found: dict[int, list[Override]] = defaultdict(list)
+    for override in Override.objects.select_related("node", "cache"):
+        found[override.rule_id].append(override)
+    return found
+
+
+def _judge(
+    rules: Sequence[Rule], overrides: dict[int, list[Override]], cache_ids: Collection[int], tick: int
+) -> Outcome:
+    at = moment(tick)
+    sound = [rule for rule in rules if _is_sound(rule)]
+    longest_calm = max((seconds for rule in sound for seconds in rule.spec.calm.values()), default=0)
+    caches = scene.load(cache_ids, at, longest_calm)
+    wanted = {reading for rule in sound for reading in rule.spec.readings()}
+    found = measures.read(caches, at, wanted)
+    silent = frozenset(node_id for node_id, is_down in measures.down(caches, at).items() if is_down)
+    book = Book(caches, tick)
+    outcome = Outcome()
+    for rule in sound:
+        for verdict in judging.verdicts(rule, overrides.get(rule.pk, ()), caches, found, silent):
+            outcome.instances += 1
+            if verdict.is_known:
+                outcome.matched.add(rule.pk)
+            book.enter(rule, verdict)
+    book.close_missing(known={rule.pk for rule in rules}, sound={rule.pk for rule in sound})
+    book.save()
+    outcome.changes = book.changes
+    return outcome
+
+
+def _is_sound(rule: Rule) -> bool:
+    try:
+        return bool(rule.spec.terms)
+    except SpecError:
+        logger.exception("The rule %s cannot be read.", rule.key)
+        return False
+
+
+class Book:
+    """The active alerts of some caches, and what one tick changes of them."""
+
+    def __init__(self, caches: Iterable[Watched], tick: int) -> None:
+        self.caches = {cache.id: cache for cache in caches}
+        self.tick, self.at = tick, moment(tick)
+        rows = Alert.objects.active().filter(cache__in=self.caches).select_for_update()
+        self.active = {(row.rule_id, row.target): row for row in rows}
+        self.seen: set[tuple[int | None, str]] = set()
+        self.changes: list[Change] = []
+        self._changed: list[Alert] = []
+
+    def enter(self, rule: Rule, verdict: Verdict) -> None:
+        """Let a verdict move the clocks of its alert; most verdicts find no alert and make none."""
+        key = (rule.pk, verdict.target.key)
+        self.seen.add(key)
+        alert = self.active.get(key)
+        if alert is None and not verdict.level:
+            return
+        cache = verdict.target.cache
+        if (alert is None or alert.state == Alert.State.PENDING) and not cache.is_calm(verdict.spec.calm, self.at):
+            # After a restart or failover nothing new begins for a while.
+            return
+        self._move(alert or self._new(rule, verdict), verdict, is_new=alert is None)
+
+    def _new(self, rule: Rule, verdict: Verdict) -> Alert:
+        target = verdict.target
+        return Alert(
+            rule=rule,
+            rule_key=rule.key,
+            target=target.key,
+            cache_id=target.cache.id,
+            cache_name=target.cache.name,
+            shard_id=target.shard_id,
+            node_id=target.node.id if target.node else None,
+            node_address=target.node.address if target.node else "",
+            labels={**verdict.spec.labels, **target.labels},
+            state="",
+            began_at=self.at,
+            judged_at=self.at,
+        )
+
+    def _move(self, alert: Alert, verdict: Verdict, is_new: bool) -> None:
+        level, spec = verdict.level, verdict.spec
+        warning, critical = (
+            step(_sane(clock, self.tick), None if level is None else level >= bar, self.tick, spec.hold, spec.keep)
+            for clock, bar in zip(alert.clocks, (WARNING, CRITICAL), strict=True)
+        )
+        was = (alert.state, alert.severity, alert.reason)
+        state, reached = state_of(warning, critical)
+        alert.warning_clock, alert.critical_clock = stored(warning), stored(critical)
+        alert.state, alert.judged_at = state, self.at
+        alert.severity = SEVERITIES.get(reached, alert.severity)
+        alert.reason = verdict.reason if level or level is None else Alert.Reason.THRESHOLD
+        if verdict.value is not None or is_new:
+            alert.value, alert.bound = verdict.value, verdict.bound
+        if alert.is_firing and was[0] not in {Alert.State.FIRING, Alert.State.RECOVERING}:
+            alert.fired_at = self.at
+        if state == Alert.State.RESOLVED:
+            alert.resolved_at = self.at
+        self._note(alert, was, verdict)
+
+    def _note(self, alert: Alert, was: tuple[str, str, str], verdict: Verdict | None) -> None:
+        self._changed.append(alert)
+        if was != (alert.state, alert.severity, alert.reason):
+            self.changes.append(Change(alert, was[0], was[1], verdict))
+
+    def close_missing(self, known: set[int], sound: set[int]) -> None:
+        """End alerts whose node left or whose rule no longer looks there, saying so; keep those of broken rules."""
+        for key, alert in self.active.items():
+            if key in self.seen or (alert.rule_id in known and alert.rule_id not in sound):
+                continue
+            if alert.rule_id is None:
+                self.close(alert, Alert.Reason.RULE_DELETED)
+            elif alert.rule_id in known and alert.node_id and not self._is_present(alert):
+                self.close(alert, Alert.Reason.NODE_LEFT)
+            else:
+                self.close(alert, Alert.Reason.RULE_CHANGED)
+
+    def _is_present(self, alert: Alert) -> bool:
+        cache = self.caches.get(alert.cache_id or 0)
+        return cache is not None and any(node.id == alert.node_id for node in cache.nodes)
+
+    def close(self, alert: Alert, reason: Alert.Reason) -> None:
+        was = (alert.state, alert.severity, alert.reason)
+        alert.state, alert.reason, alert.resolved_at = Alert.State.RESOLVED, reason, self.at
+        alert.warning_clock = alert.critical_clock = []
+        self._note(alert, was, None)
+
+    def save(self) -> None:
+        """Write the alerts and their transitions. One that never fired and is over leaves nothing behind."""
+        silent = [a for a in self._changed if a.state == Alert.State.RESOLVED and a.fired_at is None]
+        Alert.objects.filter(pk__in=[alert.pk for alert in silent if alert.pk]).delete()
+        gone = {id(alert) for alert in silent}
+        kept = [alert for alert in self._changed if id(alert) not in gone]
+        self._revive([alert for alert in kept if alert.pk is None])
+        Alert.objects.bulk_update([alert for alert in kept if alert.pk], UPDATED)
+        self.changes = [change for change in self.changes if id(change.alert) not in gone]
+        Transition.objects.bulk_create([_transition(change, self.at) for change in self.changes])
+
+    def _revive(self, new: Sequence[Alert]) -> None:
+        """Insert new alerts; a target that had an alert before keeps its row for the new episode."""
+        if new:
+            Alert.objects.bulk_create(
+                new, update_conflicts=True, unique_fields=["rule", "target"], update_fields=[*UPDATED, *RENEWED]
+            )
+
+
+UPDATED = (
+    "state",
+    "severity",
+    "reason",
+    "value",
+    "bound",
+    "warning_clock",
+    "critical_clock",
+    "fired_at",
+    "resolved_at",
+    "judged_at",
+)
+RENEWED = ("began_at", "labels", "node_address", "cache_name", "rule_key")
+
+
+def _sane(clock: Clock, tick: int) -> Clock:
+    """Return a clock without times ahead of the tick, which a clock that was set back leaves behind."""
+    if clock == AT_REST:
+        return clock
+    return Clock(
+        *(time if time is None else min(time, tick) for time in (clock.active_at, clock.fired_at, clock.kept_since))
+    )
+
+
+def _transition(change: Change, at: datetime) -> Transition:
+    alert = change.alert
+    return Transition(
+        alert=alert,
+        at=at,
+        was=change.was,
+        state=alert.state,
+        severity=alert.severity,
+        reason=alert.reason,
+        value=alert.value,
+        bound=alert.bound,
+    )

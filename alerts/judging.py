@@ -1,0 +1,164 @@
+"""Values of nodes become verdicts of targets: what is true where, without a look at what was true before."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from alerts.alert import Alert
+from alerts.gates import GATES
+from alerts.rule import Override, Rule
+from alerts.scene import Watched, WatchedNode
+from alerts.spec import CRITICAL, NONE, WARNING, Across, Level, NoData, Per, Spec, Term
+from collectors.windows import Reading, Values
+
+Found = Mapping[Reading, Values]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What one verdict is about; `key` is its identity within a rule."""
+
+    key: str
+    cache: Watched
+    shard_id: int | None = None
+    shard: int | None = None
+    node: WatchedNode | None = None
+
+    @property
+    def labels(self) -> dict[str, str]:
+        named = {"cache": self.cache.name}
+        if self.shard is not None:
+            named["shard"] = str(self.shard)
+        if self.node:
+            named |= {"node": self.node.address, "role": self.node.role}
+        return {**self.cache.labels, **named}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How bad it is at one target (None: nobody can tell), with the rule as it counts there."""
+
+    target: Target
+    spec: Spec
+    level: Level | None
+    values: tuple[float | None, ...]
+    reason: Alert.Reason = Alert.Reason.THRESHOLD
+
+    @property
+    def value(self) -> float | None:
+        return self.values[self.spec.leading()]
+
+    @property
+    def bound(self) -> float | None:
+        return self.spec.terms[self.spec.leading()].bound(self.level or WARNING)
+
+    @property
+    def is_known(self) -> bool:
+        return any(value is not None for value in self.values)
+
+
+def verdicts(
+    rule: Rule, overrides: Sequence[Override], caches: Sequence[Watched], found: Found, silent: frozenset[int]
+) -> Iterator[Verdict]:
+    """Yield a verdict for each target of a rule; `silent` names the nodes that are known not to serve."""
+    spec = rule.spec
+    gates = [GATES[name][0] for name in spec.gates]
+    for cache in caches:
+        if spec.where.fits_cache(cache.name, cache.labels) and all(gate(cache) for gate in gates):
+            yield from _of_cache(spec, overrides, cache, found, silent)
+
+
+def _of_cache(
+    spec: Spec, overrides: Sequence[Override], cache: Watched, found: Found, silent: frozenset[int]
+) -> Iterator[Verdict]:
+    where = spec.where
+    nodes = [node for node in cache.nodes if where.fits_node(node.address, node.role, node.shard)]
+    judge = {Per.NODE: _nodes, Per.SHARD: _shards, Per.CACHE: _whole, Per.SPREAD: _whole}[spec.per]
+    for target, values in judge(spec, cache, nodes, found):
+        counted = counting(spec, overrides, target)
+        if counted is not None:
+            yield _verdict(counted, target, values, nodes, silent)
+
+
+def counting(spec: Spec, overrides: Sequence[Override], target: Target) -> Spec | None:
+    """Return the rule as it counts for a target, None where it is turned off there.
+
+    Of the overrides that fit, narrower ones go over wider ones, field by field.
+    """
+    if not overrides:
+        return spec
+    node_id = target.node.id if target.node else None
+    fitting = [one for one in overrides if one.fits(target.cache.id, target.cache.labels, node_id)]
+    is_on = True
+    for override in sorted(fitting, key=lambda one: (-one.width, one.pk)):
+        spec = override.applied(spec)
+        is_on = is_on if override.is_enabled is None else override.is_enabled
+    return spec if is_on else None
+
+
+def _nodes(
+    spec: Spec, cache: Watched, nodes: Sequence[WatchedNode], found: Found
+) -> Iterator[tuple[Target, tuple[float | None, ...]]]:
+    columns = [(found.get(term.reading, {}), term.role) for term in spec.terms]
+    for node in nodes:
+        values = tuple(by_node.get(node.id) if role in {"", node.role} else None for by_node, role in columns)
+        yield Target(f"n{node.id}", cache, node.shard_id, node.shard, node), values
+
+
+def _shards(
+    spec: Spec, cache: Watched, nodes: Sequence[WatchedNode], found: Found
+) -> Iterator[tuple[Target, tuple[float | None, ...]]]:
+    for shard_id in dict.fromkeys(node.shard_id for node in nodes if node.shard_id is not None):
+        members = [node for node in nodes if node.shard_id == shard_id]
+        target = Target(f"s{shard_id}", cache, shard_id, members[0].shard)
+        yield target, tuple(across(term, members, found) for term in spec.terms)
+
+
+def _whole(
+    spec: Spec, cache: Watched, nodes: Sequence[WatchedNode], found: Found
+) -> Iterator[tuple[Target, tuple[float | None, ...]]]:
+    reduce = spread if spec.per is Per.SPREAD else across
+    yield Target(f"c{cache.id}", cache), tuple(reduce(term, nodes, found) for term in spec.terms)
+
+
+def _members(term: Term, nodes: Sequence[WatchedNode], found: Found) -> list[float]:
+    by_node = found.get(term.reading, {})
+    return [by_node[node.id] for node in nodes if term.role in {"", node.role} and node.id in by_node]
+
+
+def across(term: Term, nodes: Sequence[WatchedNode], found: Found) -> float | None:
+    """Return what the nodes of a shard or cache come to; None where none has a value."""
+    values = _members(term, nodes, found)
+    if not values:
+        return None
+    if term.across is Across.AVG:
+        return sum(values) / len(values)
+    if term.across is Across.SUM:
+        return sum(values)
+    return min(values) if term.across is Across.MIN else max(values)
+
+
+def spread(term: Term, nodes: Sequence[WatchedNode], found: Found) -> float | None:
+    """Return how far the highest node is above the lowest; None where fewer than two have a value."""
+    values = _members(term, nodes, found)
+    return max(values) - min(values) if len(values) > 1 else None
+
+
+def _verdict(
+    spec: Spec,
+    target: Target,
+    values: tuple[float | None, ...],
+    nodes: Sequence[WatchedNode],
+    silent: frozenset[int],
+) -> Verdict:
+    level = spec.judge(values)
+    if level is not None:
+        return Verdict(target, spec, level, values)
+    about = [target.node] if target.node else nodes
+    if not any(node.id in silent for node in about):
+        return Verdict(target, spec, None, values)
+    return Verdict(target, spec, _without_data(spec), values, Alert.Reason.NO_DATA)
+
+
+def _without_data(spec: Spec) -> Level | None:
+    worst = CRITICAL if any(term.critical is not None for term in spec.terms) else WARNING
+    return {NoData.KEEP: None, NoData.ALERT: worst, NoData.OK: NONE}[spec.no_data]
