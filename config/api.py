@@ -23,6 +23,9 @@ from dashboard.api import (
     clients,
     commands,
     events,
+    findings,
+    fleet,
+    health,
     internals,
     latency,
     metrics,
@@ -30,6 +33,7 @@ from dashboard.api import (
     series,
     slowlog,
     tokens,
+    topology,
 )
 from dashboard.api.answers import OrjsonRenderer, StrictParser, refusal
 from fleet.registration import ConflictError
@@ -54,6 +58,10 @@ api.add_router("/caches", balance.router)
 api.add_router("/caches", internals.router)
 api.add_router("/caches", slowlog.router)
 api.add_router("/caches", clients.router)
+api.add_router("/caches", topology.router)
+api.add_router("", findings.router)
+api.add_router("/fleet", fleet.router)
+api.add_router("/health", health.router)
 api.add_router("/metrics", metrics.router)
 api.add_router("/tokens", tokens.router)
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from collectors.own_load import OwnLoad, charges
 from collectors.source import Standing
 from collectors.targets import version_of
+from dashboard.refusals import Refusal
 from dashboard.watched import Watched
 from fleet.engines import Engine
 from fleet.models import Topology
 
 
-def of(watched: Watched, refused: Sequence[dict[str, Any]]) -> OwnLoad:
+def of(watched: Watched, refused: Sequence[Refusal]) -> OwnLoad:
     """Return what a node is asked, without the commands that all nodes refuse."""
     counts = Counter[str]()
     for entry in refused:
-        counts[entry["command"]] += entry["count"]
+        counts[entry.command] += entry.count
     none = {command for command, count in counts.items() if count >= len(watched.nodes)}
     facts = watched.nodes[0].facts if watched.nodes else {}
     standing = Standing(

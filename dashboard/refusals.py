@@ -19,8 +19,9 @@ class Refusal:
     nodes: int
 
 
-def refusals(node_ids: Collection[int], commands: Iterable[str]) -> Sequence[Refusal]:
-    rows = CommandSupport.objects.filter(
-        node_id__in=node_ids, command__in=commands, state=CommandSupport.State.REFUSED
-    ).values_list("command", "reason")
-    return [Refusal(*pair, count, len(node_ids)) for pair, count in sorted(Counter(rows).items())]
+def refusals(node_ids: Collection[int], commands: Iterable[str] | None = None) -> Sequence[Refusal]:
+    """Return what nodes refuse of these commands, of all where none are named."""
+    rows = CommandSupport.objects.filter(node_id__in=node_ids, state=CommandSupport.State.REFUSED)
+    rows = rows if commands is None else rows.filter(command__in=commands)
+    counts = Counter(rows.values_list("command", "reason"))
+    return [Refusal(*pair, count, len(node_ids)) for pair, count in sorted(counts.items())]

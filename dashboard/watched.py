@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from django.db.models import Q
@@ -140,17 +140,25 @@ class Watched:
         """Return how many shards there are; None where the nodes were not read."""
         return len({node.node.shard_id for node in self.nodes if node.node.shard_id}) or None
 
+    @property
+    def node_ids(self) -> list[int]:
+        return [node.node.pk for node in self.nodes]
+
     def primaries(self) -> list[WatchedNode]:
         return [node for node in self.nodes if node.is_primary]
 
 
-def watch(cache: Cache) -> Watched:
-    """Return all that is known of one cache, its last hours too."""
+def newest_of(cache: Cache) -> Watched:
+    """Return the newest that is known of one cache."""
     now = timezone.now()
-    members = nodes_of([cache.pk]).get(cache.pk, [])
     recent = recent_events([cache.pk], now).get(cache.pk, ())
-    hours = past.of(cache, [node.node.pk for node in members], now)
-    return Watched(cache, now, latest.caches([cache.pk]).get(cache.pk), members, recent, hours)
+    return Watched(cache, now, latest.caches([cache.pk]).get(cache.pk), nodes_of([cache.pk]).get(cache.pk, []), recent)
+
+
+def watch(cache: Cache) -> Watched:
+    """Return the newest that is known of one cache, and its last hours."""
+    watched = newest_of(cache)
+    return replace(watched, past=past.of(cache, watched.node_ids, watched.now))
 
 
 def recent_events(cache_ids: Sequence[int], now: datetime) -> dict[int, list[Event]]:

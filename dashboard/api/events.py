@@ -1,5 +1,6 @@
 """Events: what Shardwatch saw happen, and the notes of people and CI."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
@@ -15,9 +16,9 @@ from pydantic import Field
 from accounts.access import signed_in
 from accounts.api_auth import callers
 from accounts.models import Role
-from collectors.event import TITLE_LIMIT, URL_LIMIT, Event
+from collectors.event import TITLE_LIMIT, URL_LIMIT, Event, Kind
 from collectors.series import RangeError
-from dashboard import event_notes
+from dashboard import event_notes, failover_story
 from dashboard.api.answers import problems
 from dashboard.api.caches import cache_named
 from dashboard.api.schemas import BIGGEST, NO_NUL, Labels, Name, Strict
@@ -117,6 +118,27 @@ class EventPage(Schema):
     events: list[EventAnswer]
 
 
+class StoryRates(Schema):
+    when: Literal["before", "during", "after"]
+    commands: float | None = Field(description="Per second, of the whole cache.")
+    errors: float | None = Field(description="Error replies per second.")
+
+
+class StoryAnswer(Schema):
+    """What the samples around a failover tell; null is not known."""
+
+    event: int
+    before: list[dict[str, Any]] = Field(description="The nodes of the shard.")
+    after: list[dict[str, Any]]
+    began_at: datetime
+    ended_at: datetime
+    unserved_seconds: float | None = Field(description="For how long nodes said that slots were not served.")
+    at_most_seconds: float | None = Field(description="From the old primary's last answer to the new one's first.")
+    interval_seconds: int = Field(description="Between two polls: nothing is known more exactly.")
+    full_resyncs: int | None
+    rates: list[StoryRates]
+
+
 @router.get("", response={200: EventPage, **problems(404)}, operation_id="list_events", summary="List events")
 def list_events(request: HttpRequest, filters: Query[EventFilter]) -> dict[str, Any]:
     """Newest first. What began before the range and reaches into it is listed too."""
@@ -146,6 +168,21 @@ def add_event(request: HttpRequest, body: NewNote) -> Status[dict[str, Any]]:
 )
 def get_event(request: HttpRequest, event_id: Path[int]) -> dict[str, Any]:
     return event_answer(request, event_numbered(event_id))
+
+
+@router.get(
+    "/{event_id}/story",
+    response={200: StoryAnswer, **problems(404)},
+    operation_id="read_story",
+    summary="Read a failover as a story",
+)
+def read_story(request: HttpRequest, event_id: Path[int]) -> dict[str, Any]:
+    """404 for events that are no failover. It grows until five minutes after the event."""
+    event = event_numbered(event_id)
+    if event.kind != Kind.FAILOVER:
+        raise Http404
+    story = failover_story.tell(event, timezone.now())
+    return {**asdict(story), "event": event.pk, "rates": [{"when": when, **asdict(one)} for when, one in story.rates]}
 
 
 @router.patch(

@@ -9,6 +9,7 @@ from collectors.event import NOTE_KINDS, Event, Kind
 from collectors.tests.cast import cache_with_nodes
 from dashboard.api.events import KindName, NoteKind
 from dashboard.tests.api import call
+from dashboard.tests.test_events import told_failover
 from fleet.models import Cache
 
 pytestmark = pytest.mark.django_db
@@ -183,3 +184,20 @@ def test_it_wants_a_cache_that_is_there() -> None:
 )
 def test_it_refuses_questions_that_cannot_be_answered(query: str) -> None:
     assert call(Role.VIEWER, "get", f"/events?{query}").status_code == 400
+
+
+def test_it_tells_the_story_of_a_failover() -> None:
+    event = told_failover(cache_with_nodes(1, 1), old_answered_at=None)
+
+    story = call(Role.VIEWER, "get", f"/events/{event.pk}/story").json()
+
+    assert (story["event"], story["at_most_seconds"], story["full_resyncs"]) == (event.pk, None, None)
+    assert [one["when"] for one in story["rates"]] == ["before", "during", "after"]
+    assert {node["role"] for node in story["before"]} == {"primary", "replica"}
+
+
+def test_it_tells_no_story_of_other_events() -> None:
+    note = call(Role.OPERATOR, "post", "/events", NOTE).json()
+
+    assert call(Role.VIEWER, "get", f"/events/{note['id']}/story").status_code == 404
+    assert call(Role.VIEWER, "get", "/events/999999/story").status_code == 404

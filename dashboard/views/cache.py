@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -12,12 +10,12 @@ from django.utils import translation
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from collectors.models import CommandSupport
 from dashboard import charts, findings, own_load
 from dashboard.charts import CHARTS
 from dashboard.note_form import NoteForm
 from dashboard.overview import Row
 from dashboard.refresh import fingerprint, is_refresh, unchanged
+from dashboard.refusals import refusals
 from dashboard.watched import Watched, WatchedNode, watch
 from fleet.models import Cache
 
@@ -35,7 +33,7 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
     context: dict[str, Any] = {"row": row, "cache": watched.cache, "seen": watched.latest, "nodes": watched.nodes}
-    context |= {"version": version, "refused": refused_commands(watched), "many": len(watched.nodes) > MANY_NODES}
+    context |= {"version": version, "refused": refusals(watched.node_ids), "many": len(watched.nodes) > MANY_NODES}
     if is_refresh(request):
         return render(request, "dashboard/_cache.html", context)
     context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS], "usual_span": usual_span(watched)}
@@ -52,14 +50,3 @@ def usual_span(watched: Watched) -> int:
 def fingerprint_of(node: WatchedNode) -> tuple[object, ...]:
     newest = node.latest.at if node.latest else None
     return node.node.pk, node.node.role, node.node.shard_id, newest, node.is_failing
-
-
-def refused_commands(watched: Watched) -> Sequence[dict[str, Any]]:
-    """Return the commands that some node refuses, with its words and on how many nodes."""
-    ids = [node.node.pk for node in watched.nodes]
-    rows = CommandSupport.objects.filter(node_id__in=ids, state=CommandSupport.State.REFUSED)
-    counts = Counter(rows.values_list("command", "reason"))
-    return [
-        {"command": command, "reason": reason, "count": count, "nodes": len(ids)}
-        for (command, reason), count in sorted(counts.items())
-    ]

@@ -1,0 +1,91 @@
+"""Findings: what needs attention, in sentences."""
+
+from typing import Any, Literal
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from accounts.api_auth import callers
+from dashboard import findings, overview
+from dashboard.api.answers import problems
+from dashboard.api.caches import cache_named
+from dashboard.findings import Finding
+from dashboard.findings.reach import STUCK
+from dashboard.watched import watch
+from fleet.models import Cache
+
+router = Router(tags=["findings"], auth=callers())
+StateName = Literal["unreachable", "critical", "warning", "notice"]
+SERIOUS = ("unreachable", "critical", "warning")
+
+
+class FindingFilter(Schema):
+    state: list[StateName] = Field(
+        [], max_length=4, description="Given several times, any may fit; all but notices where left out."
+    )
+    page: int = Field(1, ge=1, le=100_000)
+    page_size: int = Field(100, ge=1, le=500)
+
+
+class FindingAnswer(Schema):
+    cache: str
+    state: StateName
+    sentence: str
+    reason: str = Field(description="The sentence in two or three words.")
+    figure: str = Field(description="The number that counts, with its unit; empty where none does.")
+    url: str = Field(description="The page that shows it.")
+
+
+class FindingPage(Schema):
+    count: int
+    page: int
+    page_size: int
+    findings: list[FindingAnswer]
+
+
+class FindingsOfCache(Schema):
+    cache: str
+    findings: list[FindingAnswer]
+
+
+@router.get(
+    "/findings",
+    response={200: FindingPage, **problems()},
+    operation_id="list_findings",
+    summary="List what needs attention in the fleet",
+)
+def list_findings(request: HttpRequest, filters: Query[FindingFilter]) -> dict[str, Any]:
+    """Worst first. Paused caches have none, and advice is given for single caches only."""
+    wanted = filters.state or SERIOUS
+    rows = [row for row in overview.read(timezone.now()) if not row.cache.is_paused]
+    found = [(row.cache, finding) for row in rows for finding in row.findings if finding.state in wanted]
+    found.sort(key=lambda pair: (pair[1].rank, pair[0].name))
+    first = (filters.page - 1) * filters.page_size
+    page = [finding_answer(request, *pair) for pair in found[first : first + filters.page_size]]
+    return {"count": len(found), "page": filters.page, "page_size": filters.page_size, "findings": page}
+
+
+@router.get(
+    "/caches/{name}/findings",
+    response={200: FindingsOfCache, **problems(404)},
+    operation_id="list_findings_of_cache",
+    summary="List what needs attention in one cache, and advice",
+)
+def list_findings_of_cache(request: HttpRequest, name: str) -> dict[str, Any]:
+    """Worst first; notices are worth knowing although nothing is wrong yet."""
+    cache = cache_named(name)
+    found = findings.in_depth(watch(cache))
+    return {"cache": cache.name, "findings": [finding_answer(request, cache, finding) for finding in found]}
+
+
+def finding_answer(request: HttpRequest, cache: Cache, finding: Finding) -> dict[str, Any]:
+    place = reverse("health") if finding.chart == STUCK else f"{cache.get_absolute_url()}#{finding.chart}"
+    same = ("state", "sentence", "reason", "figure")
+    return {
+        "cache": cache.name,
+        **{field: getattr(finding, field) for field in same},
+        "url": request.build_absolute_uri(finding.url or place),
+    }
