@@ -48,6 +48,13 @@ def ensure_partition(table: str, at: datetime) -> None:
     _create(table, partitioned.start_of(at), partitioned.span_days)
 
 
+def make_ahead(now: datetime) -> None:
+    """Make the partitions of today and the next two days, before anybody writes to them."""
+    for table in PARTITIONED:
+        for days in range(3):
+            ensure_partition(table, now + timedelta(days=days))
+
+
 def forget_created() -> None:
     """Ask the database again from now on: partitions were dropped, or a test rolled back."""
     _created.cache_clear()

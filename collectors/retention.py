@@ -179,9 +179,7 @@ def refresh_trends(now: datetime) -> None:
 def keep_partitions(now: datetime | None = None) -> list[str]:
     """Make the partitions of the next two days, drop the expired ones; return the names dropped."""
     moment = now or datetime.now(UTC)
-    for table in partitions.PARTITIONED:
-        for days in range(3):
-            partitions.ensure_partition(table, moment + timedelta(days=days))
+    partitions.make_ahead(moment)
     _forget_gone()
     events.forget_old(moment)
     slowlog.forget_old(moment)

@@ -2,14 +2,18 @@
 
 import json
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from accounts.models import User
+from collectors import partitions
 from config import collecting
 from fleet.models import Cache
 
@@ -34,6 +38,23 @@ def prepare() -> dict[str, Any]:
     with os.fdopen(reader) as said:
         report: dict[str, Any] = json.load(said)
     return report
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("table", partitions.PARTITIONED)
+def test_pollers_find_partitions_to_write_to(table: str, style: Path) -> None:
+    with connection.cursor() as cursor:
+        for name, _start in partitions.existing(table):
+            cursor.execute(f"DROP TABLE {name}")
+    partitions.forget_created()
+
+    prepare()
+
+    now = timezone.now()
+    spans = [start for _name, start in partitions.existing(table)]
+    assert spans[0] <= now
+    assert spans[-1] + timedelta(days=partitions.PARTITIONED[table].span_days) > now + timedelta(days=2)
+    partitions.forget_created()
 
 
 @pytest.mark.django_db

@@ -7,8 +7,10 @@ from typing import Any
 
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
 
 from accounts import first_admin
+from collectors import partitions
 from config import checks, env
 from config.collecting import collect_static
 from demo import caches
@@ -29,6 +31,7 @@ class Command(BaseCommand):
             raise CommandError(f"{message.msg} {message.hint}")
         with step("Bringing the database up to date"):
             call_command("migrate", interactive=False, verbosity=0)
+            partitions.make_ahead(timezone.now())
         with step("Collecting the static files"):
             collect_static()
         with step("Looking for the first administrator"):
