@@ -14,9 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import AuditEntry, User
-from collectors import client_lists
+from collectors import client_lists, client_trends
 from collectors.client_list import Client, Group, top_rows
 from collectors.client_reading import ROWS_KEPT
+from collectors.client_trends import Trends
 from collectors.models import ClientReading, ClientRows
 from dashboard.watched import WatchedNode, nodes_of
 from fleet.models import Cache
@@ -83,6 +84,9 @@ class ClientGroup:
     tot_mem: int | None
     idle: int | None
     share: float
+    # Over the last 24 hours, oldest first; None is not read.
+    trend: Sequence[int | None] = ()
+    change: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +128,9 @@ def clients_of(cache: Cache, by: str, node_id: int = 0, sort: str = "memory") ->
     readings = newest_readings([node.node.pk for node in watched], by)
     nodes = [ClientNode(node, readings.get(node.node.pk), cache.poll_interval_seconds) for node in watched]
     chosen = [node for node in nodes if node.watched.node.pk == node_id] or nodes
+    trends = client_trends.read([node.watched.node.pk for node in chosen], by, timezone.now())
     parts = (getattr(node.reading, "chosen_groups", None) for node in chosen if node.is_read)
-    return Clients(by, nodes, chosen, merged(filter(None, parts)), rows_of(chosen, sort))
+    return Clients(by, nodes, chosen, merged(filter(None, parts), trends), rows_of(chosen, sort))
 
 
 def newest_readings(node_ids: Sequence[int], by: str) -> dict[int, ClientReading]:
@@ -134,7 +139,7 @@ def newest_readings(node_ids: Sequence[int], by: str) -> dict[int, ClientReading
     return {row.node_id: row for row in found.annotate(chosen_groups=KeyTransform(by, "groups")).defer("groups")}
 
 
-def merged(parts: Iterable[Any]) -> list[ClientGroup]:
+def merged(parts: Iterable[Any], trends: Trends) -> list[ClientGroup]:
     groups: dict[str | None, Group] = {}
     for rows in parts:
         for label, connections, qbuf, omem, tot_mem, idle in rows:
@@ -142,7 +147,18 @@ def merged(parts: Iterable[Any]) -> list[ClientGroup]:
     rows = top_rows(groups)
     total = sum(row[1] for row in rows) or 1
     return [
-        ClientGroup(label or "", label is None, connections, qbuf, omem, tot_mem, idle, connections / total)
+        ClientGroup(
+            label or "",
+            label is None,
+            connections,
+            qbuf,
+            omem,
+            tot_mem,
+            idle,
+            connections / total,
+            trends.values.get(label, ()),
+            trends.change(label),
+        )
         for label, connections, qbuf, omem, tot_mem, idle in rows
     ]
 

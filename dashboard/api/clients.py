@@ -55,6 +55,10 @@ class ClientGroupAnswer(Schema):
     omem: int | None
     tot_mem: int | None
     longest_idle_seconds: int | None
+    trend: list[int | None] = Field(
+        description="Connections in 48 steps of the last 24 hours, the newest last; null is not read."
+    )
+    change: int | None = Field(description="From the first known step to the last.")
 
 
 class ClientAnswer(Schema):
@@ -139,8 +143,13 @@ def node_answer(member: ClientNode) -> dict[str, Any]:
 
 
 def group_answer(group: ClientGroup) -> dict[str, Any]:
-    fields = {field: getattr(group, field) for field in ("connections", "share", "qbuf", "omem", "tot_mem")}
-    return {"label": None if group.is_rest else group.label, **fields, "longest_idle_seconds": group.idle}
+    fields = {field: getattr(group, field) for field in ("connections", "share", "qbuf", "omem", "tot_mem", "change")}
+    return {
+        "label": None if group.is_rest else group.label,
+        **fields,
+        "longest_idle_seconds": group.idle,
+        "trend": group.trend,
+    }
 
 
 def row_answer(single: SingleClient) -> dict[str, Any]:

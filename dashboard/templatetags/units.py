@@ -52,6 +52,14 @@ def grouped(value: Number) -> str:
 
 
 @register.filter
+def signed(value: Number) -> str:
+    """Return a change of a whole number: +12, ±0, or with a true minus."""
+    if value is None or is_missing(value):
+        return missing()
+    return f"{'+' if value > 0 else '−' if value < 0 else '±'}{grouped(abs(value))}"
+
+
+@register.filter
 def bytes_size(value: Number) -> str:
     """Return an amount of bytes in IEC units: 5.43 GiB."""
     if value is None or is_missing(value):

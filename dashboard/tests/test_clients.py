@@ -216,3 +216,27 @@ def test_the_api_refuses_bad_values(cache: Cache, query: str) -> None:
     answer: Any = call(Role.VIEWER, "get", f"/caches/game/clients?{query}")
 
     assert answer.status_code == 400
+
+
+def test_a_leak_shows_in_its_group(cache: Cache) -> None:
+    node = cache.nodes.all()[0]
+    for hours, shop in ((20, 1), (10, 4), (0.1, 9)):
+        have_read(node, *["shop"] * shop, "mail", minutes=60 * hours)
+
+    html = page()
+
+    assert "+8" in html
+    assert "±0" in html
+    assert html.count('<svg class="spark"') == 2
+    group = call(Role.VIEWER, "get", "/caches/game/clients").json()["groups"][0]
+    assert (group["label"], group["change"], group["trend"][-1]) == ("shop", 8, 9)
+    assert len(group["trend"]) == 48
+    assert None in group["trend"]
+
+
+def test_one_reading_alone_is_no_change(cache: Cache) -> None:
+    node = cache.nodes.all()[0]
+    have_read(node, "shop", minutes=60 * 25)
+    ClientReading.objects.update(groups={"name": []})
+
+    assert clients_of(cache, "name").groups == []

@@ -137,3 +137,20 @@ def test_it_says_never_and_now() -> None:
 
 def test_it_groups_thousands_with_thin_spaces() -> None:
     assert units.grouped(1_234_567) == "1\u202f234\u202f567"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(12, "+12"), (-3, "−3"), (0, "±0"), (12_345, "+12\u202f345"), (-1_000, "−1\u202f000")]
+)
+def test_a_change_carries_its_sign(value: int, text: str) -> None:
+    assert units.signed(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(0, "0 µs"), (0.5, "500 µs"), (45, "45 ms"), (9_000, "9 s")])
+def test_milliseconds_are_written_like_other_latencies(value: float, text: str) -> None:
+    assert units.milliseconds(value) == text
+
+
+def test_an_unknown_change_is_not_zero() -> None:
+    assert "not reported" in units.signed(None)
+    assert "not reported" in units.milliseconds(None)
