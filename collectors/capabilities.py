@@ -53,6 +53,9 @@ class Support:
     def __init__(self) -> None:
         self._known: dict[str, tuple[State, float]] = {}
         self._unwritten: dict[str, tuple[State, str]] = {}
+        self._allowed: set[Command] = set()
+        # How often something was learnt: what was concluded before holds no longer.
+        self.lessons = 0
 
     def remember(self, name: str, state: State, age_seconds: float) -> None:
         self._known[name] = (state, time.monotonic() - age_seconds)
@@ -67,11 +70,16 @@ class Support:
 
     def note(self, command: Command, reply: Reply) -> None:
         """Take in what a reply says; only news has to be written down."""
+        is_good = not isinstance(reply, hiredis.ReplyError)
+        if is_good and command in self._allowed:
+            return
+        (self._allowed.add if is_good else self._allowed.discard)(command)
         name, state = name_of(command), verdict(reply)
         before = self._known.get(name)
         if before and (state == State.UNKNOWN or before[0] == state == State.ALLOWED):
             return
         self._known[name] = (state, time.monotonic())
+        self.lessons += 1
         self._unwritten[name] = (state, printable(reply) if isinstance(reply, hiredis.ReplyError) else "")
 
     def news(self) -> dict[str, tuple[State, str]]:

@@ -54,12 +54,11 @@ class Digest:
 def digest(answer: Answer, tick: int, offset_seconds: float) -> Digest:
     """Return the readings in an answer; `offset_seconds` is how long after its tick the round began."""
     target, made = answer.request.target, Digest(answer.request.target)
-    made.failure = answer.failure or _failure(target, answer.request.commands, answer.replies)
+    made.failure = answer.failure or _failure(target, answer.request.plan.commands, answer.replies)
     if made.failure and made.failure.cause is Cause.TOO_LONG:
-        target.postpone(answer.request.sources, tick)
+        target.postpone(answer.request.plan.sources, tick)
     if made.failure is None:
-        replies = dict(zip(answer.request.commands, answer.replies, strict=True))
-        _take_in(made, answer, replies, tick)
+        _take_in(made, answer, tick)
     if made.failure is None:
         read_after = int((offset_seconds + answer.after_seconds) * 1000)
         made.row[READ_AFTER] = read_after if 0 <= read_after <= READ_AFTER_LIMIT_MS else None
@@ -80,10 +79,10 @@ def _failure(target: Target, commands: Sequence[Command], replies: Sequence[Repl
     return failure
 
 
-def _take_in(made: Digest, answer: Answer, replies: dict[Command, Reply], tick: int) -> None:
-    target = made.target
-    for source in answer.request.sources:
-        own = [replies[command] for command in source.commands()]
+def _take_in(made: Digest, answer: Answer, tick: int) -> None:
+    target, plan = made.target, answer.request.plan
+    for source, places in zip(plan.sources, plan.places, strict=True):
+        own = [answer.replies[place] for place in places]
         seconds = target.ran(source, tick)
         if all(isinstance(reply, hiredis.ReplyError) for reply in own):
             target.note_layout(source, has_told=False)

@@ -10,6 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 from django.conf import settings
@@ -33,11 +34,11 @@ from collectors.event_watch import Sighting
 from collectors.latency_events import NodeSpikes
 from collectors.leases import Claim, Outcome
 from collectors.metrics.hot import HOT_INDEX
+from collectors.plans import Plan
 from collectors.rounds import Answer, Request, Round
 from collectors.samples import NodeReading
 from collectors.slot_readings import NodeSlots
 from collectors.slowlog import NodeSlowCalls
-from collectors.source import Source
 from collectors.targets import CacheRow, NodeRow, Pool, Target, read_caches, read_nodes
 from collectors.topology import KnownNode, Layout
 from fleet.models import Cache, Node
@@ -85,7 +86,8 @@ class Watched:
         self.lags: dict[Place, tuple[int | None, int | None]] = {}
         self.saw_topology = self.has_answered = self.is_concluded = self.has_changed = False
         self.sightings: list[Sighting] = []
-        self.commands = 0
+        # Commands that were sent, and seconds until the last answer.
+        self.commands, self.seconds = 0, 0.0
 
     @property
     def has_cluster_layout(self) -> bool:
@@ -99,6 +101,12 @@ class Watched:
     @property
     def may_conclude(self) -> bool:
         return not (self.waiting or self.is_concluded or self.lacks_layout)
+
+    def note_answer(self, answer: Answer, after: float = 0.0) -> None:
+        """Count what an answer took, in a round that began `after` so many seconds of waiting for this cache."""
+        self.seconds = max(self.seconds, after + answer.after_seconds)
+        if answer.request.link is not None:
+            self.commands += len(answer.request.plan.commands)
 
     def take_in(self, made: Digest) -> None:
         self.waiting.discard(made.target.node_id)
@@ -123,7 +131,6 @@ class Poll:
 
     def __init__(self, claims: Sequence[Claim], tick: int, pool: Pool, worker: str) -> None:
         self.tick, self.pool, self.worker = tick, pool, worker
-        self.begun_at = time.monotonic()
         self.offset_seconds = time.time() - tick
         self.watched = self._load(claims)
 
@@ -153,6 +160,8 @@ class Poll:
     def _poll_nodes(self) -> None:
         requests = [request for watched in self.watched.values() for request in self._requests(watched)]
         for answers in Round(requests).run():
+            for answer in answers:
+                self.watched[answer.request.target.cache_id].note_answer(answer)
             digests = [made for answer in answers if (made := self._digest(answer))]
             for made in digests:
                 settle(made)
@@ -163,10 +172,10 @@ class Poll:
     def _requests(self, watched: Watched) -> Iterator[Request]:
         speaker = watched.speaker() if watched.layout_is_due else None
         for target in watched.targets:
-            sources = target.due_sources(self.tick)
+            plan = target.plan(self.tick)
             if target is speaker and (layout := target.layout_source()):
-                sources.append(layout)
-            yield _request(target, sources, watched)
+                plan = Plan.of([*plan.sources, layout])
+            yield Request(target, plan)
 
     def _ask_layouts(self) -> None:
         """Ask clusters that changed while we looked, or were not known as such before, for their layout.
@@ -175,9 +184,11 @@ class Poll:
         """
         asked: set[tuple[int, str]] = set()
         while questions := [one for watched in self.watched.values() if (one := self._layout_question(watched, asked))]:
-            for answers in Round(questions).run():
-                for made in filter(None, map(self._digest, answers)):
-                    self.watched[made.target.cache_id].note_layout(made)
+            for answer in chain.from_iterable(Round(questions).run()):
+                watched = self.watched[answer.request.target.cache_id]
+                watched.note_answer(answer, after=watched.seconds)
+                if made := self._digest(answer):
+                    watched.note_layout(made)
 
     def _layout_question(self, watched: Watched, asked: set[tuple[int, str]]) -> Request | None:
         speaker = watched.speaker() if watched.lacks_layout else None
@@ -185,7 +196,7 @@ class Poll:
         if speaker is None or layout is None or (speaker.node_id, layout.name) in asked:
             return None
         asked.add((speaker.node_id, layout.name))
-        return _request(speaker, [*speaker.named_sources("cluster_info"), layout], watched)
+        return Request(speaker, Plan.of([*speaker.named_sources("cluster_info"), layout]))
 
     def _digest(self, answer: Answer) -> Digest | None:
         """Return what an answer came to. One that breaks our reading must not cost the others theirs."""
@@ -282,18 +293,12 @@ class Poll:
     def _outcome(self, watched: Watched) -> Outcome:
         return Outcome(
             watched.cache.pk,
-            time.monotonic() - self.begun_at,
+            watched.seconds,
             self.offset_seconds > leases.LATE_SECONDS,
             watched.commands,
             sum(target.link is not None and target.link.lost is None for target in watched.targets),
             watched.saw_topology,
         )
-
-
-def _request(target: Target, sources: Sequence[Source], watched: Watched) -> Request:
-    commands = tuple(dict.fromkeys(command for source in sources for command in source.commands()))
-    watched.commands += len(commands)
-    return Request(target, tuple(sources), commands)
 
 
 def _write_beside(what: str, write: Callable[[list[T]], None], rows: list[T]) -> None:

@@ -15,11 +15,12 @@ from typing import Any
 from django.conf import settings
 
 from collectors import background
-from collectors.connections import Link, pack
+from collectors.connections import Link
 from collectors.failures import Cause, ReadError
 from collectors.leases import poll_limit_seconds
 from collectors.models import Step
-from collectors.source import Command, Reply, Source
+from collectors.plans import Plan
+from collectors.source import Reply
 from collectors.targets import Target
 
 # How long everybody gets before those that failed the last time are waited for no more.
@@ -38,8 +39,7 @@ class Request:
     """What one node is asked in this round."""
 
     target: Target
-    sources: tuple[Source, ...]
-    commands: tuple[Command, ...]
+    plan: Plan
     is_held: bool = True
     is_done: bool = False
     link: Link | None = None
@@ -62,7 +62,6 @@ class Round:
     """The requests of one round and the answers so far."""
 
     requests: Sequence[Request]
-    payloads: dict[tuple[Command, ...], bytes] = field(default_factory=dict)
     answers: deque[Answer] = field(default_factory=deque)
     all_done: threading.Event = field(default_factory=threading.Event)
     held_done: threading.Event = field(default_factory=threading.Event)
@@ -91,8 +90,6 @@ class Round:
     def _start(self) -> None:
         for request in self.requests:
             request.is_held = request.target.failure is None
-            if request.commands not in self.payloads:
-                self.payloads[request.commands] = pack(request.commands)
         self._open = len(self.requests)
         self._held = sum(request.is_held for request in self.requests)
         self._mark()
@@ -155,7 +152,7 @@ class Round:
             else:
                 self._finish(request, result)
 
-        link.request(self.payloads[request.commands], len(request.commands), done)
+        link.request(request.plan.payload, len(request.plan.commands), done)
 
     def _expire(self) -> None:
         """Give up on nodes that have been asked for long enough; their connections are kept."""

@@ -4,7 +4,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from collectors.cursors import raw_cursor
 from collectors.event_watch import EventWatch
 from collectors.failures import Cause, ReadError, from_error_reply
 from collectors.models import Step
+from collectors.plans import Plan
 from collectors.source import Command, ReplicaSeen, Source, Standing, Value
 from collectors.sources import make_sources
 from collectors.sources.info import INFO
@@ -25,6 +26,9 @@ from collectors.topology import Standalone, address_text
 from fleet.addresses import Address, AddressError, parse_addresses
 from fleet.engines import Engine
 from fleet.models import Cache, Node, Topology
+
+# A refusal is asked again some time, and settings change.
+PLAN_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,16 @@ def read_nodes(cache_ids: Sequence[int]) -> list[NodeRow]:
         return [NodeRow._make(row) for row in cursor.execute(READ_NODES, [list(cache_ids)], prepare=True)]
 
 
+class KeptPlan(NamedTuple):
+    """A plan with the ticks it is good for, and with what it was made from."""
+
+    plan: Plan
+    since: int
+    until: int
+    standing: Standing
+    lessons: int
+
+
 class Target:
     """One node that this process polls. The link belongs to the loop's thread, the rest to the poll at hand."""
 
@@ -131,6 +145,7 @@ class Target:
         self.has_answered = False
         self.sources: tuple[Source, ...] = make_sources(node.host, way.access.tls)
         self.due: dict[str, int] = {}
+        self._kept: KeptPlan | None = None
         # Ways to learn the layout that brought none, and when.
         self.fruitless: dict[str, float] = {}
         self.ran_at: dict[str, int] = {}
@@ -151,6 +166,24 @@ class Target:
     def is_placeholder(self) -> bool:
         """Return whether the node is known by its address alone."""
         return self.identity == address_text(self.host, self.port)
+
+    def plan(self, tick: int) -> Plan:
+        """Return what to ask at a tick."""
+        kept = self._kept
+        if not (
+            kept
+            and kept.since <= tick < kept.until
+            and kept.lessons == self.support.lessons
+            and kept.standing == self.standing
+        ):
+            kept = self._kept = self._make_plan(tick)
+        return kept.plan
+
+    def _make_plan(self, tick: int) -> "KeptPlan":
+        sources = self.due_sources(tick)
+        later = [due for due in self.due.values() if due > tick]
+        until = tick if any(source.every() for source in sources) else min([tick + PLAN_SECONDS, *later])
+        return KeptPlan(Plan.of(sources), tick, until, replace(self.standing), self.support.lessons)
 
     def due_sources(self, tick: int) -> list[Source]:
         """Return the sources of nodes whose time has come and whose commands are not refused."""

@@ -325,3 +325,33 @@ def test_a_layout_that_cannot_be_written_costs_no_other_cache_its_lease(poller: 
     begun.run()
 
     assert list(PollLease.objects.values_list("polls", flat=True)) == [1, 1]
+
+
+def test_commands_that_were_never_sent_are_not_counted(poller: Poller, cache_at: CacheAt) -> None:
+    cache = cache_at(f"redis://127.0.0.1:{peers.closed_port()}")
+
+    poller.poll(cache)
+
+    assert PollLease.objects.get(cache=cache).commands == 0
+
+
+def test_what_a_server_did_not_understand_was_sent_to_it(
+    poller: Poller, cache_at: CacheAt, peer: StartPeer, short_timeouts: None
+) -> None:
+    cache = cache_at(peer(peers.answers({"CLIENT": b"+OK\r\n"})).url)
+
+    poller.poll(cache)
+
+    assert status_of(cache).failing_since
+    assert PollLease.objects.get(cache=cache).commands > 0
+
+
+def test_a_cache_took_as_long_as_its_own_nodes(
+    poller: Poller, cache_at: CacheAt, peer: StartPeer, valkey_server: StartValkey, short_timeouts: None
+) -> None:
+    quick, slow = cache_at(valkey_server().url), cache_at(peer(peers.stays_silent).url)
+
+    poller.poll(quick, slow)
+
+    took = dict(PollLease.objects.values_list("cache_id", "duration_seconds"))
+    assert 0 < took[quick.pk] < 0.4 < took[slow.pk]
