@@ -23,6 +23,12 @@ READ_CACHES = """
     FROM fleet_cache c LEFT JOIN fleet_node n ON n.cache_id = c.id AND n.left_at IS NULL
     WHERE NOT c.is_paused GROUP BY c.id ORDER BY c.id
 """
+NOTE_BEAT = """
+    INSERT INTO collectors_beat (id, at) VALUES (%s, now()) ON CONFLICT (id) DO UPDATE SET at = EXCLUDED.at
+"""
+READ_WORKERS = """
+    SELECT name FROM collectors_pollworker WHERE seen_at > now() - make_interval(secs => %s) ORDER BY name
+"""
 # What a worker left in its own queue is thrown away when it was not seen for so long.
 FORGET_SECONDS = 300
 
@@ -49,6 +55,12 @@ def due_caches(tick: int) -> dict[int, list[Sized]]:
     return due
 
 
+def living_workers() -> list[str]:
+    with raw_cursor() as cursor:
+        rows = cursor.execute(READ_WORKERS, [settings.POLL_WORKER_LOST_SECONDS], prepare=True).fetchall()
+    return [name for (name,) in rows]
+
+
 def worker_of(cache_id: int, workers: Sequence[str]) -> str:
     """Return the worker that polls a cache: the same one as long as it lives (rendezvous hashing)."""
     return max(workers, key=lambda worker: hashlib.blake2b(f"{cache_id} {worker}".encode(), digest_size=8).digest())
@@ -70,22 +82,30 @@ def batches(caches: Iterable[Sized]) -> Iterator[list[int]]:
 
 def dispatch(tick: int, app: Celery) -> int:
     """Send the polls due at a tick to their workers; return how many batches that made."""
-    Beat.objects.update_or_create(id=Beat.POLLER, defaults={"at": timezone.now()})
-    workers = sorted(PollWorker.objects.alive(settings.POLL_WORKER_LOST_SECONDS).values_list("name", flat=True))
+    with raw_cursor() as cursor:
+        cursor.execute(NOTE_BEAT, [Beat.POLLER], prepare=True)
+    workers = living_workers()
     sent = 0
     due = due_caches(tick)
     if not due:
         return 0
     leases.make_missing([cache_id for caches in due.values() for cache_id, _ in caches])
-    for interval, caches in due.items():
-        shares: dict[str, list[Sized]] = defaultdict(list)
-        for cache in caches:
-            shares[queue_of(worker_of(cache[0], workers)) if workers else QUEUE].append(cache)
-        for queue, share in shares.items():
-            for batch in batches(share):
-                app.send_task("collectors.tasks.poll_batch", (batch, tick), queue=queue, expires=interval)
-                sent += 1
+    with app.producer_or_acquire() as producer:
+        for interval, caches in due.items():
+            for queue, share in shares(caches, workers).items():
+                for batch in batches(share):
+                    words, options = (batch, tick), {"queue": queue, "expires": interval}
+                    app.send_task("collectors.tasks.poll_batch", words, producer=producer, **options)
+                    sent += 1
     return sent
+
+
+def shares(caches: Iterable[Sized], workers: Sequence[str]) -> dict[str, list[Sized]]:
+    """Return which caches go to which queue."""
+    found: dict[str, list[Sized]] = defaultdict(list)
+    for cache in caches:
+        found[queue_of(worker_of(cache[0], workers)) if workers else QUEUE].append(cache)
+    return found
 
 
 def forget_lost_workers(app: Celery) -> None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.conf import settings
-from django.db import connection
 
 from collectors.cursors import raw_cursor
 
@@ -87,8 +86,8 @@ def claim(cache_ids: Sequence[int], tick: int, worker: str) -> list[Claim]:
 
 def make_missing(cache_ids: Sequence[int]) -> None:
     """Give every one of these caches a lease that is free."""
-    with connection.cursor() as cursor:
-        cursor.execute(INSERT_MISSING, [list(cache_ids)])
+    with raw_cursor() as cursor:
+        cursor.execute(INSERT_MISSING, [list(cache_ids)], prepare=True)
 
 
 def release(outcomes: Sequence[Outcome], tick: int, worker: str) -> None:

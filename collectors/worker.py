@@ -10,10 +10,10 @@ from typing import Any
 from celery.signals import celeryd_after_setup, task_prerun, worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import close_old_connections, connection
-from django.utils import timezone
 
 from collectors import background, backlog
 from collectors.backlog import AWAY
+from collectors.cursors import raw_cursor
 from collectors.dispatch import QUEUE, queue_of
 from collectors.gathering import Gathering
 from collectors.models import PollWorker
@@ -24,6 +24,10 @@ logger = logging.getLogger(__name__)
 SIGNS_BEFORE_LOST = 4
 # A loop that does not get round to a heartbeat for so long is stuck: others take over.
 LOOP_PATIENCE_SECONDS = 4
+SHOW_LIFE = """
+    INSERT INTO collectors_pollworker (name, started_at, seen_at) VALUES (%s, now(), now())
+    ON CONFLICT (name) DO UPDATE SET seen_at = EXCLUDED.seen_at
+"""
 gathering = Gathering()
 
 
@@ -88,7 +92,8 @@ def beat() -> None:
         return
     pool().sweep()
     try:
-        PollWorker.objects.update_or_create(name=Identity.name, defaults={"seen_at": timezone.now()})
+        with raw_cursor() as cursor:
+            cursor.execute(SHOW_LIFE, [Identity.name], prepare=True)
         backlog.drain()
     except AWAY as error:
         connection.close()

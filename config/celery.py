@@ -69,6 +69,8 @@ app.conf.update(
     task_default_queue="celery",
     # A worker takes only what it can begin: polls that wait elsewhere may be taken by others, or expire.
     worker_prefetch_multiplier=1,
+    # How long one wait for a message lasts: it ends when one comes, so a longer one delays nothing.
+    broker_transport_options={"polling_interval": 5},
     worker_send_task_events=False,
     broker_connection_retry_on_startup=True,
     # However long the broker is away, the worker waits for it.

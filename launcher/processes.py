@@ -1,9 +1,11 @@
 """The processes that Shardwatch is made of. bin/up and docker-compose.yml run the same commands."""
 
 PREPARE = "python manage.py prepare"
-POLLER = "celery -A config worker -Q poll --pool threads -c 16 -n poll@%h --without-gossip --without-mingle"
-WORKER = "celery -A config worker -Q celery --pool prefork -c 2 -n work@%h --without-gossip --without-mingle"
-SENDER = "celery -A config worker -Q alerts --pool threads -c 4 -n send@%h --without-gossip --without-mingle"
+# Nobody listens to what workers tell each other.
+QUIET = "--without-gossip --without-mingle --without-heartbeat"
+POLLER = f"celery -A config worker -Q poll --pool threads -c 16 -n poll@%h {QUIET}"
+WORKER = f"celery -A config worker -Q celery --pool prefork -c 2 -n work@%h {QUIET}"
+SENDER = f"celery -A config worker -Q alerts --pool threads -c 4 -n send@%h {QUIET}"
 # A pid file would survive a kill -9 and stop the next start.
 BEAT = "celery -A config beat --schedule {data}/beat --pidfile="
 WEB = (

@@ -17,7 +17,7 @@ from launcher.valkey import Valkey
 from launcher.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
-POLLER = "worker -Q poll --pool threads -c 4 --without-gossip --without-mingle -n"
+POLLER = "worker -Q poll --pool threads -c 4 --without-gossip --without-mingle --without-heartbeat -n"
 # Everything that takes seconds in production takes one here.
 QUICK = {
     "SHARDWATCH_POLL_TICK_SECONDS": "1",
@@ -71,7 +71,7 @@ class Stage:
     def stored_until(self, moment: int) -> int:
         return self.number("SELECT count(*) FROM sample WHERE at <= to_timestamp(%s)", moment)
 
-    def goes_on(self, seconds: float = 20) -> bool:
+    def goes_on(self, seconds: float = 60) -> bool:
         """Return whether both caches get three further samples within that time."""
         since = self.newest()
         return until(lambda: min(self.polled("one", since), self.polled("two", since)) >= 3, seconds, 0.2)
@@ -113,8 +113,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory, watched: list[Valkey]) -> It
 
 
 def test_it_polls_on_the_grid_without_overlap(stage: Stage) -> None:
-    assert until(lambda: len(stage.query("SELECT name FROM collectors_pollworker")) == 2, 30)
-    assert stage.goes_on(30)
+    assert until(lambda: len(stage.query("SELECT name FROM collectors_pollworker")) == 2, 90)
+    assert stage.goes_on()
 
     rows = stage.query("SELECT read_after_ms FROM sample ORDER BY at DESC LIMIT 4")
 
@@ -133,7 +133,7 @@ def test_polls_go_on_when_the_broker_restarts(stage: Stage) -> None:
     stage.servers.broker.kill()
     stage.servers.broker.start()
 
-    assert stage.goes_on(40)
+    assert stage.goes_on()
 
 
 def test_polls_go_on_when_the_database_restarts(stage: Stage, restart_database: Callable[[], None]) -> None:
@@ -143,7 +143,7 @@ def test_polls_go_on_when_the_database_restarts(stage: Stage, restart_database: 
 
     restart_database()
 
-    assert stage.goes_on(40)
+    assert stage.goes_on()
     assert stage.stored_until(newest) == before
 
 
@@ -166,5 +166,5 @@ def test_another_worker_takes_over_from_one_that_is_killed(stage: Stage) -> None
     stage.children[victim].kill()
     stage.children[victim].wait()
 
-    assert stage.goes_on(40)
+    assert stage.goes_on()
     assert stage.owner("one").partition("@")[0] != victim
