@@ -14,7 +14,7 @@ from collectors.keyscan.wire import memory_usage
 from collectors.source import Reply
 
 SUSPECT_BYTES = 16_384
-HELD_KEYS, HELD_BYTES = 256, 1 << 20
+HELD_KEYS, HELD_STREAMING, HELD_BYTES = 100, 2_000, 1 << 20
 WHOLE = memory_usage(0)
 GIANTS_STREAMED = 32
 
@@ -42,9 +42,9 @@ class Suspects:
             self.held[key] = size
             self._weight += len(key)
 
-    @property
-    def are_due(self) -> bool:
-        return len(self.held) >= HELD_KEYS or self._weight >= HELD_BYTES
+    def are_due(self, streams: bool) -> bool:
+        """Return whether they should be settled; a stream of requests has to end for it, so it holds more back."""
+        return len(self.held) >= (HELD_STREAMING if streams else HELD_KEYS) or self._weight >= HELD_BYTES
 
     def settle(self, asker: Asker) -> Generator[int | float, list[Reply], Settled]:
         """Return all that are held with their final sizes, and hold none any more."""

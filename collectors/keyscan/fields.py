@@ -1,6 +1,6 @@
 """TYPE, TTL, encoding, idle time and length of keys: which of them are asked, and what the replies say."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from collectors.keyscan.asker import Asker
@@ -25,6 +25,51 @@ PTTL_GONE = -2
 Sized = tuple[bytes, int | None]
 
 
+class Block:
+    """Keys whose fields are being read, a column of replies for each field."""
+
+    def __init__(self, keys: Iterable[Sized]) -> None:
+        there = [(key, size) for key, size in keys if size is not None]
+        self.keys = [key for key, _size in there]
+        self.sizes = [size for _key, size in there]
+        self.columns: dict[str, list[Reply]] = {}
+
+    def groups(self) -> list[tuple[Question, list[int]]]:
+        """Return with what the lengths of which keys are asked, by their types."""
+        groups: dict[Reply, list[int]] = {}
+        for index, kind in enumerate(self.columns.get("type", ())):
+            if isinstance(kind, bytes):
+                groups.setdefault(kind, []).append(index)
+        return [(question, groups[kind]) for kind, question in LENGTH.items() if kind in groups]
+
+    def put_lengths(self, indexes: Iterable[int], replies: Iterable[Reply]) -> None:
+        column = self.columns.setdefault("len", [None] * len(self.keys))
+        for index, reply in zip(indexes, replies, strict=True):
+            column[index] = reply
+
+    def details(self) -> list[Detail]:
+        """Return a row for each key that is still there."""
+        kinds, expiry = self._texts("type"), self._numbers("ttl")
+        others = map(self._numbers, ("idle", "len", "frequency"))
+        rows = zip(self.keys, self.sizes, kinds, expiry, self._texts("encoding"), *others, strict=True)
+        return [
+            Detail(key, size, kind, ttl, idle, encoding, length, uses)
+            for key, size, kind, ttl, encoding, idle, length, uses in rows
+            if kind != GONE_TEXT and ttl != PTTL_GONE
+        ]
+
+    def _texts(self, name: str) -> list[str]:
+        column = self.columns.get(name) or [None] * len(self.keys)
+        return [reply.decode("utf-8", "replace") if isinstance(reply, bytes) else "" for reply in column]
+
+    def _numbers(self, name: str) -> list[int | None]:
+        column = self.columns.get(name) or [None] * len(self.keys)
+        return [reply if isinstance(reply, int) else None for reply in column]
+
+
+GONE_TEXT = GONE.decode()
+
+
 @dataclass(slots=True)
 class Fields:
     """Which fields of keys are read from one node; what it refuses is taken out."""
@@ -40,21 +85,19 @@ class Fields:
         wanted = [idle if name == "idle" else name for name in ("type", "ttl", "encoding", "idle") if name in names]
         return {name: QUESTIONS[name] for name in wanted}
 
-    def read(self, asker: Asker, keys: Sequence[Sized]) -> Generator[int | float, list[Reply], list[Detail]]:
+    @property
+    def reads_lengths(self) -> bool:
+        return "len" in self.names
+
+    def read(self, asker: Asker, keys: Iterable[Sized]) -> Generator[int | float, list[Reply], list[Detail]]:
         """Return the details of keys that are still there. The sizes are those given."""
-        there = [(key, size) for key, size in keys if size is not None]
-        names = [key for key, _ in there]
-        columns: dict[str, list[Reply]] = {}
+        block = Block(keys)
         for name, question in self.questions().items():
-            columns[name] = yield from asker.about(question, names)
-        lengths: Mapping[bytes, Reply] = {}
-        if "len" in self.names and "type" in columns:
-            lengths = yield from count(asker, names, columns["type"])
-        return [
-            _detail(key, size, {name: replies[index] for name, replies in columns.items()}, lengths.get(key))
-            for index, (key, size) in enumerate(there)
-            if not _is_gone(columns, index)
-        ]
+            block.columns[name] = yield from asker.about(question, block.keys)
+        for question, indexes in block.groups() if self.reads_lengths else ():
+            replies = yield from asker.about(question, [block.keys[index] for index in indexes])
+            block.put_lengths(indexes, replies)
+        return block.details()
 
 
 def count(
@@ -67,31 +110,3 @@ def count(
         replies = yield from asker.about(question, chosen)
         found.update(zip(chosen, replies, strict=True))
     return found
-
-
-def _is_gone(columns: Mapping[str, Sequence[Reply]], index: int) -> bool:
-    return any(
-        (name == "type" and replies[index] == GONE) or (name == "ttl" and replies[index] == PTTL_GONE)
-        for name, replies in columns.items()
-    )
-
-
-def _detail(key: bytes, size: int, row: Mapping[str, Reply], length: Reply) -> Detail:
-    return Detail(
-        key,
-        size,
-        type=_text(row.get("type")),
-        ttl_ms=_number(row.get("ttl")),
-        idle=_number(row.get("idle")),
-        encoding=_text(row.get("encoding")),
-        elements=_number(length),
-        frequency=_number(row.get("frequency")),
-    )
-
-
-def _text(reply: Reply) -> str:
-    return reply.decode("utf-8", "replace") if isinstance(reply, bytes) else ""
-
-
-def _number(reply: Reply) -> int | None:
-    return reply if isinstance(reply, int) else None

@@ -19,14 +19,15 @@ from collectors.keyscan.exact import SUSPECT_BYTES, Suspects
 from collectors.keyscan.fields import Fields
 from collectors.keyscan.guess import guess
 from collectors.keyscan.names import is_cut
+from collectors.keyscan.sample import Sample
 from collectors.keyscan.wire import END, Pages, memory_usage
 from collectors.models import Step
 from collectors.source import Reply
 
 SAMPLES, ELEMENT_GUARD, SAMPLE_EVERY = 1_000, 100_000, 50
-# Keys of the sample whose details are read together.
-SAMPLED_SLOWLY, SAMPLED_STREAMING = 100, 1_000
 NEVER = 1 << 62
+# Details are added up in lots: one by one costs several times as much.
+TOLD_TOGETHER = 50
 # Errors about one key that say where it is now: another node counts it.
 ELSEWHERE = ("MOVED", "ASK")
 PASSING = ("LOADING", "MASTERDOWN", "BUSY", "CLUSTERDOWN")
@@ -65,65 +66,85 @@ class Walk:
         self.is_begun = self.is_done = False
         self.unsized: list[list[bytes]] = []
         self.suspects = Suspects(plan.samples, plan.guard)
-        self.sampled: list[tuple[bytes, int | None]] = []
+        self.sample = Sample(plan.sample_every, plan.seed)
+        self._details: list[Detail] = []
         self.visited = self.unreadable = 0
         self.notice: Callable[[Iterable[Detail]], None] = lambda _details: None
         self._memory = memory_usage(plan.samples)
-        self._until_sample = plan.seed % plan.sample_every
 
     def left(self) -> list[bytes]:
         """Return the keys that were fetched and are not counted yet."""
         return [*(key for page in self.unsized for key in page), *self.suspects.held]
 
+    @property
+    def samples_fields(self) -> bool:
+        return not self.plan.all_fields and bool(self.fields.questions())
+
     def run(self, asker: Asker) -> Resting:
+        self.sample.ask_again()
         yield from self._size_left(asker)
         while not (self.is_begun and self.cursor == END):
             if asker.pace.streams and self.has_memory and not self.plan.all_fields:
                 yield from self._stream(asker)
             else:
                 yield from self._slice(asker)
-            yield from self._look_closer(asker, at_end=False)
+            if self.suspects.are_due(asker.pace.streams):
+                yield from self._settle(asker)
         yield from self._size_left(asker)
-        yield from self._look_closer(asker, at_end=True)
+        if self.suspects.held:
+            yield from self._settle(asker)
+        yield from self._finish_sample(asker)
         yield from self._describe_top(asker)
         self.is_done = True
 
     def _slice(self, asker: Asker) -> Resting:
         """Ask for the sizes of the last page and for the next page in one round trip."""
-        keys = self.unsized[0] if self.unsized else []
-        if keys and (self.plan.all_fields or not self.has_memory):
+        if self.unsized and (self.plan.all_fields or not self.has_memory):
             yield from self._size_left(asker)
-            keys = []
-        count = asker.pace.keys
-        payload = self._memory.about(keys) + self.plan.pages.ask(self.cursor, count)
-        replies = yield from asker.slice(payload, len(keys) + 1)
-        if keys:
-            self._count_first(replies[:-1])
-        self._turn(replies[-1], count)
+        keys = self.unsized[0] if self.unsized else []
+        pages = asker.pace.keys
+        extra, more = self.sample.ask(self.fields)
+        payload = self._memory.about(keys) + self.plan.pages.ask(self.cursor, pages) + extra
+        replies = yield from asker.slice(payload, len(keys) + 1 + more)
+        page = replies.pop(len(keys))
+        self._take(len(keys), replies)
+        self._turn(page, pages)
 
     def _stream(self, asker: Asker) -> Resting:
         """Keep two requests in flight, until something else has to be asked or somebody wants attention."""
-        gate = asker.gate
-        if gate.wants_attention:
+        if asker.gate.wants_attention:
             yield from asker.attend()
-        count = asker.pace.keys
-        asker.write(self.plan.pages.ask(self.cursor, count))
-        self._turn((yield 1)[0], count)
-        asked = 0
+        pages = asker.pace.keys
+        asker.write(self.plan.pages.ask(self.cursor, pages))
+        keys = self._turn((yield 1)[0], pages)
+        waiting = asked = arrived = 0
+        replies: list[Reply] = []
         began = time.monotonic()
-        while self.cursor != END and not gate.wants_attention and not self._is_due(SAMPLED_STREAMING):
-            keys = self.unsized[-1]
-            asker.write(self.plan.pages.ask(self.cursor, count) + self._memory.about(keys))
-            if asked:
-                self._count_first((yield asked))
-            asked = len(keys)
-            self._turn((yield 1)[0], count)
+        while self.cursor != END and not self._is_interrupted(asker):
+            extra, more = self.sample.ask(self.fields)
+            asker.write(self.plan.pages.ask(self.cursor, pages) + self._memory.about(keys) + extra)
+            # Adding up comes after the write: the server works meanwhile.
+            self._take(arrived, replies)
+            replies = yield waiting + 1
+            arrived, asked, waiting = asked, len(keys), len(keys) + more
+            keys = self._turn(replies.pop(), pages)
             now = time.monotonic()
-            asker.count(asked + 1, now - began)
+            asker.count(waiting + 1, now - began)
             began = now
-        if asked:
-            self._count_first((yield asked))
+        self._take(arrived, replies)
+        if waiting:
+            self._take(asked, (yield waiting))
         yield from self._size_left(asker)
+
+    def _is_interrupted(self, asker: Asker) -> bool:
+        return asker.gate.wants_attention or self.suspects.are_due(streams=True)
+
+    def _take(self, asked: int, replies: list[Reply]) -> None:
+        """Take in the sizes of the first page that waits for them, then what was asked about the sample."""
+        if asked:
+            self._count_first(replies[:asked])
+        if len(replies) > asked:
+            self._tell(self.sample.take(replies[asked:]))
 
     def _size_left(self, asker: Asker) -> Resting:
         while self.unsized:
@@ -138,8 +159,8 @@ class Walk:
             self._count_first(sizes)
             self._tell(details)
 
-    def _turn(self, reply: Reply, count: int) -> None:
-        """Take in a page of keys. Raise ReadError where it is an error."""
+    def _turn(self, reply: Reply, count: int) -> list[bytes]:
+        """Take in a page and return its keys. Raise ReadError where it is an error."""
         if isinstance(reply, hiredis.ReplyError):
             raise from_error_reply(str(reply), Step.INFO)
         self.cursor, keys = cast(tuple[bytes, list[bytes]], reply)
@@ -147,6 +168,7 @@ class Walk:
         self.visited += count if self.plan.is_filtered else len(keys)
         if keys:
             self.unsized.append(keys)
+        return keys
 
     def _count_first(self, replies: Sequence[Reply]) -> None:
         """Count the first page that waits for its sizes; hold back the keys that a sample may misjudge."""
@@ -158,7 +180,8 @@ class Walk:
             largest = max(filter(None, sizes), default=0)
         else:
             sizes = cast(list[int | None], replies)
-        self._sample(keys, sizes)
+        if self.samples_fields:
+            self.sample.choose(keys, sizes)
         if largest >= self.plan.suspect_bytes:
             keys, sizes = self._without_suspects(keys, sizes)
         self.aggregate.add(keys, sizes, inexact=keys if self.plan.estimates or not self.has_memory else ())
@@ -188,29 +211,26 @@ class Walk:
         rest = [pair for pair in pairs if pair[1] is None or pair[1] < least]
         return [key for key, _ in rest], [size for _, size in rest]
 
-    def _sample(self, keys: Sequence[bytes], sizes: Sequence[int | None]) -> None:
-        """Choose every fiftieth key of the walk; the order of SCAN is as good as a draw."""
-        if self.plan.all_fields:
-            return
-        every = self.plan.sample_every
-        for index in range(self._until_sample, len(keys), every):
-            self.sampled.append((keys[index], sizes[index]))
-        self._until_sample = (self._until_sample - len(keys)) % every
+    def _settle(self, asker: Asker) -> Resting:
+        """Measure the suspects."""
+        settled = yield from self.suspects.settle(asker)
+        self.aggregate.add(settled.keys, settled.sizes, inexact=settled.inexact)
+        self.notice(settled.details)
 
-    def _is_due(self, most_sampled: int) -> bool:
-        return len(self.sampled) >= most_sampled or self.suspects.are_due
-
-    def _look_closer(self, asker: Asker, at_end: bool) -> Resting:
-        """Settle the suspects and read the details of the sample, when there are enough of them or no more come."""
-        if self.suspects.held and (at_end or self.suspects.are_due):
-            settled = yield from self.suspects.settle(asker)
-            self.aggregate.add(settled.keys, settled.sizes, inexact=settled.inexact)
-            self.notice(settled.details)
-        if self.sampled and (at_end or len(self.sampled) >= SAMPLED_SLOWLY):
-            self._tell((yield from self.fields.read(asker, self.sampled)))
-            self.sampled = []
+    def _finish_sample(self, asker: Asker) -> Resting:
+        while self.sample:
+            payload, count = self.sample.ask(self.fields)
+            replies = (yield from asker.slice(payload, count, adapt=False)) if count else []
+            self._tell(self.sample.take(replies))
+        self._pass_on()
 
     def _tell(self, details: Collection[Detail]) -> None:
+        self._details += details
+        if len(self._details) >= TOLD_TOGETHER:
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        details, self._details = self._details, []
         if details:
             self.aggregate.detail(details)
             self.notice(details)
