@@ -33,7 +33,7 @@ class BearerToken(AuthBase):
         scheme, _space, text = header.partition(" ")
         user = ApiToken.user_of(text.strip()) if scheme.lower() == SCHEME else None
         if user is None:
-            raise AuthenticationError(message=_("The token is not known, has ended or is revoked."))
+            raise AuthenticationError(message=_("The token is unknown, expired or revoked."))
         request.user = user
         return with_role(user, self.role)
 

@@ -45,14 +45,14 @@ class TimeZoneForm(forms.Form):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         names = sorted(zones())
-        self.fields["time_zone"].choices = [("", _("as the browser says")), *zip(names, names, strict=True)]  # type: ignore[attr-defined]
+        self.fields["time_zone"].choices = [("", _("same as the browser")), *zip(names, names, strict=True)]  # type: ignore[attr-defined]
 
 
 class TokenForm(forms.Form):
     bound_field_class = StyledField
 
-    name = forms.CharField(label=_("Name"), max_length=100, help_text=_("Says what uses the token, such as “CI”."))
-    days = forms.ChoiceField(label=_("Ends"), choices=TOKEN_DAYS, required=False)
+    name = forms.CharField(label=_("Name"), max_length=100, help_text=_("What will use the token, such as “CI”."))
+    days = forms.ChoiceField(label=_("Expires"), choices=TOKEN_DAYS, required=False)
 
     def expires_at(self) -> datetime | None:
         days = self.cleaned_data["days"]

@@ -69,4 +69,4 @@ def keeping_an_administrator() -> Iterator[None]:
         list(administrators.select_for_update().order_by("pk"))
         yield
         if not administrators.exists():
-            raise ValidationError(_("This is the last administrator; give somebody else the role first."))
+            raise ValidationError(_("This is the only administrator left; give someone else the role first."))

@@ -147,8 +147,8 @@ class _Test:
 
     def _tell_login(self, _done: None) -> str:
         if self.access.login() is None:
-            return _("The server wants no password.")
-        return _("The server takes the credentials.")
+            return _("The server needs no password.")
+        return _("The server accepts the credentials.")
 
 
 def _tell_addresses(addresses: Sequence[SocketAddress]) -> str:
@@ -233,7 +233,7 @@ def discover(cache: Cache) -> Discovery:
     """
     topology.ensure_seeds(cache.pk, cache.seeds())
     if cache.is_paused:
-        return Discovery(True, _("It is paused, so nothing was asked."))
+        return Discovery(True, _("It is paused, so it was not polled."))
     leases.make_missing([cache.pk])
     pool = Pool()
     try:

@@ -82,7 +82,7 @@ def beat_check(signs: Signs) -> Check:
     if signs.now - signs.beat_at > timedelta(seconds=settings.READY_BEAT_SECONDS):
         sentence = _("The scheduler (beat) last reached a poll worker at %(at)s.")
         return Check("beat", False, sentence % {"at": clock(signs.beat_at)})
-    return Check("beat", True, _("The scheduler (beat) runs."))
+    return Check("beat", True, _("The scheduler (beat) is running."))
 
 
 def worker_check(signs: Signs) -> Check:
@@ -90,16 +90,16 @@ def worker_check(signs: Signs) -> Check:
     limit = timedelta(seconds=3 * settings.ROLLUP_INTERVAL_SECONDS + settings.READY_BEAT_SECONDS)
     newest = max(filter(None, (signs.worker_at, signs.started_at)), default=signs.now)
     if signs.now - newest <= limit:
-        return Check("worker", True, _("The worker runs."))
+        return Check("worker", True, _("The worker is running."))
     return Check(
-        "worker", False, _("The worker, which rolls samples up, did nothing since %(at)s.") % {"at": clock(newest)}
+        "worker", False, _("The worker, which rolls up samples, has done nothing since %(at)s.") % {"at": clock(newest)}
     )
 
 
 def poll_worker_check(signs: Signs) -> Check:
     if not signs.poll_workers:
-        return Check("poll worker", False, _("No poll worker runs."))
-    return Check("poll worker", True, _("Poll workers that run: %(count)d.") % {"count": signs.poll_workers})
+        return Check("poll worker", False, _("No poll worker is running."))
+    return Check("poll worker", True, _("Poll workers running: %(count)d.") % {"count": signs.poll_workers})
 
 
 def poll_check(signs: Signs) -> Check:
@@ -109,10 +109,10 @@ def poll_check(signs: Signs) -> Check:
     limit = timedelta(seconds=max(settings.READY_POLL_SECONDS, 2 * signs.shortest_interval))
     newest = max(filter(None, (signs.polled_at, signs.first_cache_at)))
     if signs.now - newest <= limit:
-        return Check("polls", True, _("Polls go on."))
+        return Check("polls", True, _("Polling is running."))
     if signs.polled_at is None:
-        return Check("polls", False, _("No poll has ended yet."))
-    return Check("polls", False, _("The last poll ended at %(at)s.") % {"at": clock(signs.polled_at)})
+        return Check("polls", False, _("No poll has finished yet."))
+    return Check("polls", False, _("The last poll finished at %(at)s.") % {"at": clock(signs.polled_at)})
 
 
 def broker_check() -> Check:

@@ -16,20 +16,22 @@ if TYPE_CHECKING:
 
 OVER_PRIMARIES = _("Totals count primaries only: replicas hold copies of the same data.")
 OVER_ALL = _("Totals add up all nodes, primaries and replicas.")
-SPREAD_SENTENCE = _("The highest and the lowest node are lines of their own, so that no hot node hides in a mean.")
-BY_NODE = _("By node there is one line a node; of many nodes the 12 highest, and a band for the others.")
+SPREAD_SENTENCE = _("The highest and the lowest node have their own lines, so that an average never hides a hot node.")
+BY_NODE = _("By node, each node has its own line; of many nodes the 12 highest do, and a band stands for the others.")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line over all nodes. `kind`: main, more, spread_top, spread_bottom, limit or alarm (a line that
-    should be flat at zero). `hidden` lines are switched on in the legend."""
+    should be flat at zero). `hidden` lines are switched on in the legend. A line with `against` shows the share of
+    its metric in both."""
 
     metric: str
     over: str
     label: StrOrPromise
     kind: str = "more"
     hidden: bool = False
+    against: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,14 @@ class Chart:
     about: StrOrPromise = ""
 
     @property
+    def metrics(self) -> list[str]:
+        """Return the metrics that the lines over the whole cache are made of."""
+        return list(dict.fromkeys(name for line in self.lines for name in (line.metric, line.against) if name))
+
+    @property
     def fields(self) -> list[Shown]:
         """Return the metrics of the lines, as the catalogue explains them."""
-        return [shown(metric) for metric in dict.fromkeys(line.metric for line in self.lines)]
+        return [shown(metric) for metric in self.metrics]
 
     @property
     def combined(self) -> list[StrOrPromise]:
@@ -67,8 +74,7 @@ class Chart:
     @property
     def sources(self) -> list[str]:
         """Return the fields of the server that the chart is made of."""
-        names = dict.fromkeys(read for line in self.lines for read in shown(line.metric).reads)
-        return list(names)
+        return list(dict.fromkeys(read for metric in self.metrics for read in shown(metric).reads))
 
     @property
     def added_up(self) -> StrOrPromise:
@@ -118,14 +124,14 @@ CHARTS: tuple[Chart, ...] = (
             ("used_memory_peak", _("peak")),
         ),
         limit="maxmemory",
-        about=_("Memory that the data takes, what the system gives for it, and the limit where evictions begin."),
+        about=_("Memory that the data takes, what the system gives for it, and the limit at which evictions begin."),
     ),
     Chart(
         "memory-share",
-        _("Memory used of the limit"),
+        _("Memory, share of the limit"),
         "share",
         spread("memory_used_ratio"),
-        (("memory_used_ratio", _("used of the limit")),),
+        (("memory_used_ratio", _("share of the limit")),),
         about=_("How full each node is: a full one evicts keys or refuses writes."),
     ),
     Chart(
@@ -134,11 +140,11 @@ CHARTS: tuple[Chart, ...] = (
         "share",
         (
             Line("main_thread_cpu_ratio", "max", _("main thread, busiest node"), "spread_top"),
-            Line("main_thread_cpu_ratio", "min", _("main thread, idlest node"), "spread_bottom"),
+            Line("main_thread_cpu_ratio", "min", _("main thread, least busy node"), "spread_bottom"),
             Line("cpu_ratio", "max", _("all threads, busiest node")),
         ),
         (("main_thread_cpu_ratio", _("main thread")), ("cpu_ratio", _("all threads"))),
-        about=_("How busy the thread that runs commands is: once a core is full, all clients wait."),
+        about=_("How busy the thread that runs commands is: when its core is full, all clients wait."),
     ),
     Chart(
         "commands",
@@ -171,17 +177,22 @@ CHARTS: tuple[Chart, ...] = (
         ),
         (("connections_received_per_second", _("new")), ("rejected_connections_per_second", _("rejected"))),
         about=_(
-            "How often clients connect anew, and how many were turned away: many new ones mean clients that keep none."
+            "New and rejected connections per second. Many new ones mean that clients do not reuse their connections."
         ),
     ),
     Chart(
         "hits",
         _("Hit ratio"),
         "share",
-        spread("hit_ratio"),
+        # A mean of the nodes' ratios would weigh an idle node like a busy one.
+        (
+            Line("keyspace_hits_per_second", "sum", _("whole cache"), "main", against="keyspace_misses_per_second"),
+            Line("hit_ratio", "max", _("highest node"), "spread_top"),
+            Line("hit_ratio", "min", _("lowest node"), "spread_bottom"),
+        ),
         (("hit_ratio", _("hit ratio")),),
         from_zero=False,
-        about=_("Of the keys looked up, the share that was there."),
+        about=_("The share of looked-up keys that were found."),
     ),
     Chart(
         "evictions",
@@ -192,7 +203,7 @@ CHARTS: tuple[Chart, ...] = (
             Line("evicted_keys_per_second", "sum", _("evicted"), "alarm"),
         ),
         (("evicted_keys_per_second", _("evicted")), ("expired_keys_per_second", _("expired"))),
-        about=_("Keys removed because their time was over, and keys thrown out because memory was full."),
+        about=_("Keys removed because their time to live ended, and keys removed because memory was full."),
     ),
     Chart(
         "keys",
@@ -215,7 +226,7 @@ CHARTS: tuple[Chart, ...] = (
             Line("network_input_bytes_per_second", "sum", _("in")),
         ),
         (("network_output_bytes_per_second", _("out")), ("network_input_bytes_per_second", _("in"))),
-        about=_("Bytes that clients send and receive each second; replication is left out."),
+        about=_("Bytes that clients send and receive per second, without replication."),
     ),
     Chart(
         "replication",
@@ -223,11 +234,11 @@ CHARTS: tuple[Chart, ...] = (
         "bytes",
         spread("replication_lag_bytes"),
         (("replication_lag_bytes", _("bytes behind")),),
-        about=_("How many bytes of changes replicas have still to receive: lost in a failover."),
+        about=_("Bytes of changes that replicas have not received yet; a failover would lose them."),
     ),
     Chart(
         "replication-age",
-        _("Time since replicas acknowledged"),
+        _("Time since replicas last acknowledged"),
         "seconds",
         spread("replication_lag_seconds"),
         (("replication_lag_seconds", _("time")),),
@@ -240,15 +251,17 @@ CHARTS: tuple[Chart, ...] = (
         spread("mem_fragmentation_ratio"),
         (("mem_fragmentation_ratio", _("resident over used")),),
         from_zero=False,
-        about=_("Memory that the system gives over memory in use: far above 1 is waste, below 1 is swapped out."),
+        about=_(
+            "Memory from the system divided by memory in use: far above 1 is waste; below 1, memory is swapped out."
+        ),
     ),
     Chart(
         "answers",
-        _("Time that nodes take to answer our polls"),
+        _("Time to answer our polls"),
         "seconds",
         spread("round_trip_seconds"),
         (("round_trip_seconds", _("answer time")),),
-        about=_("How long nodes take to answer our own polls, the network included."),
+        about=_("How long nodes take to answer our own polls, including the network."),
     ),
 )
 
@@ -281,19 +294,19 @@ def words() -> dict[str, str]:
         "before": gettext("%(line)s, %(when)s"),
         "day-before": gettext("a day before"),
         "week-before": gettext("a week before"),
-        "no-past": gettext("No samples then."),
+        "no-past": gettext("No samples from that time."),
         "time": gettext("Time"),
         "newestfirst": gettext("Newest first."),
-        "thinned": gettext("One point in %(every)s is shown, of %(total)s; the CSV file has them all."),
+        "thinned": gettext("One of every %(every)s points is shown, of %(total)s in all; the CSV file has them all."),
         "highest": gettext("%s, highest"),
         "lowest": gettext("%s, lowest"),
         "drawn": gettext("Drawn now: one point every %(step)s, from %(tier)s."),
-        "logged": gettext("On the logarithmic scale zero lies on the lower edge."),
+        "logged": gettext("On a logarithmic scale, zero lies on the lower edge."),
         "tierraw": gettext("the samples of each poll"),
         "tierdetail": gettext("samples taken every five minutes"),
         "tier5m": gettext("means of five minutes"),
         "tier1h": gettext("means of an hour"),
         "tierother": gettext("counts of whole intervals"),
-        "copied": gettext("The link is copied."),
-        "linked": gettext("The link is now in the address bar: copy it there."),
+        "copied": gettext("Link copied."),
+        "linked": gettext("The link is now in the address bar; copy it from there."),
     }

@@ -75,7 +75,7 @@ MEANINGS: dict[str, Meaning] = {
     ),
     "NOTBUSY": Meaning(_("No script was running that could be ended."), _("Nothing to do."), is_usual=True),
     "NOSCRIPT": Meaning(
-        _("EVALSHA named a script that the server does not hold."),
+        _("EVALSHA named a script that the server does not have."),
         _("Usual after a restart or failover: clients send it again by EVAL."),
         is_usual=True,
     ),
@@ -102,9 +102,9 @@ MEANINGS: dict[str, Meaning] = {
         _("Look at the commands with rejected calls."),
     ),
     "BUSYGROUP": Meaning(
-        _("A consumer group exists already."), _("Usual when workers start: each tries to make it."), is_usual=True
+        _("A consumer group exists already."), _("Usual when workers start: each tries to create it."), is_usual=True
     ),
-    "NOGROUP": Meaning(_("A stream or its consumer group does not exist."), _("Make the group before reading.")),
+    "NOGROUP": Meaning(_("A stream or its consumer group does not exist."), _("Create the group before reading.")),
     "BUSYKEY": Meaning(_("RESTORE met a key that exists."), _("Add REPLACE where that is meant.")),
     "NOPROTO": Meaning(_("A client asked for a protocol that the server does not speak."), _("Set it to RESP2.")),
     "DENIED": Meaning(
@@ -112,14 +112,14 @@ MEANINGS: dict[str, Meaning] = {
     ),
     "UNBLOCKED": Meaning(_("A waiting client was woken by force."), _("Usual at a failover."), is_usual=True),
     "NOGOODSLAVE": Meaning(_("No replica was fit to take over."), _("Look at the replicas.")),
-    "INPROG": Meaning(_("A failover is under way already."), _("Wait for its end."), is_usual=True),
+    "INPROG": Meaning(_("A failover is under way already."), _("Wait until it ends."), is_usual=True),
     "IOERR": Meaning(_("MIGRATE could not reach the other server."), _("Look at the network between the nodes.")),
     "ERRORSTATS_OVERFLOW": Meaning(
         _("More kinds of errors than the server counts: the others are counted here."),
         _("Scripts make up error words with changing parts; give them fixed ones."),
     ),
     "ERRORSTATS_DISABLED": Meaning(
-        _("Too many kinds of errors: the server stopped to count them."),
+        _("Too many kinds of errors: the server stopped counting them."),
         _("Give errors of scripts fixed words, then CONFIG RESETSTAT."),
     ),
     "other": Meaning(_("Kinds of errors that are too rare to be kept apart."), ""),

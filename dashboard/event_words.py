@@ -188,7 +188,7 @@ def eviction(event: Event) -> str:
     parts = {"node": names(event.nodes), "time": duration(length(event))}
     if event.goes_on:
         return _("%(node)s evicts keys to make room") % parts
-    return _("%(node)s evicted keys to make room for %(time)s") % parts
+    return _("%(node)s evicted keys for %(time)s to make room") % parts
 
 
 SENTENCES: dict[str, Callable[[Event], str]] = {

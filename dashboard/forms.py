@@ -42,7 +42,7 @@ class CacheForm(forms.Form):
         label=_("Name"),
         max_length=63,
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
-        help_text=_("Small letters, digits, dots and hyphens, such as game-cache."),
+        help_text=_("Lowercase letters, digits, dots and hyphens, such as game-cache."),
     )
     address = forms.CharField(
         label=_("Address"),
@@ -65,7 +65,7 @@ class CacheForm(forms.Form):
     )
     clear_password = forms.BooleanField(label=_("Forget the stored password"), required=False)
     labels = LabelsField(
-        label=_("Labels"), required=False, help_text=_("One key=value a line, such as env=production.")
+        label=_("Labels"), required=False, help_text=_("One key=value per line, such as env=production.")
     )
     poll_interval_seconds = forms.IntegerField(label=_("Poll interval (seconds)"), min_value=1, max_value=120)
     ca_bundle = forms.CharField(label=_("CA bundle (PEM)"), required=False, widget=code_area(3))

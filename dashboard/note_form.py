@@ -20,8 +20,8 @@ class NoteForm(forms.Form):
     title = forms.CharField(
         label=_("Text"), max_length=TITLE_LIMIT, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
-    at = forms.DateTimeField(label=_("Start"), widget=CLOCK, required=False, help_text=_("Empty is now."))
-    until = forms.DateTimeField(label=_("End, if there is one"), widget=CLOCK, required=False)
+    at = forms.DateTimeField(label=_("Start"), widget=CLOCK, required=False, help_text=_("Empty means now."))
+    until = forms.DateTimeField(label=_("End (optional)"), widget=CLOCK, required=False)
     url = forms.CharField(
         label=_("Link"),
         max_length=URL_LIMIT,

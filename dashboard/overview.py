@@ -77,7 +77,7 @@ class Row:
     @property
     def reason(self) -> str:
         if self.health == "waiting":
-            return _("for the first sample")
+            return _("no sample yet")
         return self.trouble.reason if self.trouble and not self.cache.is_paused else ""
 
     @property

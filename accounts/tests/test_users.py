@@ -56,7 +56,7 @@ def test_it_keeps_the_last_administrator(act: str, given: dict[str, str]) -> Non
 
     page = client.post(f"/users/{admin.pk}/{act}/", given, follow=True)
 
-    assert "last administrator" in page.content.decode()
+    assert "only administrator left" in page.content.decode()
     assert User.objects.get().is_admin
 
 

@@ -31,7 +31,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     # The session at hand goes on; all others end.
     update_session_auth_hash(request, user)
     AuditEntry.record(user, "account.password", user.username)
-    messages.success(request, _("The password is changed. Your other sessions have ended."))
+    messages.success(request, _("Your password has been changed and your other sessions have ended."))
     return redirect("account")
 
 
@@ -44,7 +44,7 @@ def choose_time_zone(request: HttpRequest) -> HttpResponse:
     user.time_zone = form.cleaned_data["time_zone"]
     user.save(update_fields=["time_zone"])
     AuditEntry.record(user, "account.time_zone", user.username, time_zone=user.time_zone)
-    messages.success(request, _("Times are shown in the chosen time zone."))
+    messages.success(request, _("Times are now shown in this time zone."))
     return redirect("account")
 
 
@@ -65,7 +65,7 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     user = signed_in(request)
     token = get_object_or_404(ApiToken.objects.usable(), pk=token_id, user=user)
     tokens.revoke(user, token)
-    messages.success(request, _("The token “%(name)s” is revoked.") % {"name": token.name})
+    messages.success(request, _("The token “%(name)s” has been revoked.") % {"name": token.name})
     return redirect("account")
 
 

@@ -44,7 +44,7 @@ def change_role(request: HttpRequest, user_id: int) -> HttpResponse:
         messages.error(request, error.messages[0])
     else:
         role = person.get_role_display()
-        messages.success(request, _("%(name)s has the role %(role)s now.") % {"name": person.username, "role": role})
+        messages.success(request, _("%(name)s now has the role %(role)s.") % {"name": person.username, "role": role})
     return redirect("users")
 
 
@@ -67,7 +67,7 @@ def deactivate(request: HttpRequest, user_id: int) -> HttpResponse:
         messages.error(request, error.messages[0])
     else:
         messages.success(
-            request, _("%(name)s is shut out: sessions and tokens have ended.") % {"name": person.username}
+            request, _("%(name)s is blocked; their sessions and tokens have ended.") % {"name": person.username}
         )
     return redirect("users")
 

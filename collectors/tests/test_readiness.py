@@ -51,8 +51,8 @@ def test_it_names_what_never_ran() -> None:
 
     assert sentences() == {
         "beat": "The scheduler (beat) has not run yet.",
-        "poll worker": "No poll worker runs.",
-        "polls": "No poll has ended yet.",
+        "poll worker": "No poll worker is running.",
+        "polls": "No poll has finished yet.",
     }
 
 
@@ -76,14 +76,14 @@ def test_it_misses_a_worker_that_was_not_seen_lately() -> None:
     alive()
     PollWorker.objects.update(seen_at=timezone.now() - LONG_AGO)
 
-    assert sentences() == {"poll worker": "No poll worker runs."}
+    assert sentences() == {"poll worker": "No poll worker is running."}
 
 
 def test_it_sees_that_polls_stand_still() -> None:
     alive()
     polled(LONG_AGO)
 
-    assert sentences()["polls"].startswith("The last poll ended at 2")
+    assert sentences()["polls"].startswith("The last poll finished at 2")
 
 
 def test_it_gives_a_new_cache_its_time() -> None:

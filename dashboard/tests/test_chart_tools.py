@@ -31,6 +31,21 @@ with connection.cursor() as cursor:
                    " ON CONFLICT DO NOTHING")
 """
 
+COUNTED_YESTERDAY = """
+from datetime import timedelta
+from django.db import connection
+from django.utils import timezone
+from collectors.partitions import ensure_partition
+for hours in (24, 25):
+    ensure_partition("tally_1m", timezone.now() - timedelta(hours=hours))
+with connection.cursor() as cursor:
+    cursor.execute("SELECT string_agg(column_name, ',') FROM information_schema.columns"
+                   " WHERE table_name = 'tally_1m' AND column_name <> 'at'")
+    columns = cursor.fetchone()[0]
+    cursor.execute(f"INSERT INTO tally_1m (at, {columns}) SELECT at - interval '1 day', {columns} FROM tally_1m"
+                   " ON CONFLICT DO NOTHING")
+"""
+
 
 def drawn(page: Page, chart: str) -> Locator:
     """Return the chart once it shows a line."""
@@ -112,7 +127,19 @@ def test_it_compares_with_the_day_before(desk: Visit) -> None:
     expect(figure.locator(".chart-legend small").first).to_have_text(re.compile(r"before \d.*MiB"))
     assert "used, a day before" in labels_of(figure)
     page.get_by_label("Compare with").select_option("Week before")
-    expect(page.locator("#compare-note")).to_have_text("No samples then.")
+    expect(page.locator("#compare-note")).to_have_text("No samples from that time.")
+
+
+def test_commands_are_compared_as_sums_and_percentiles_one_by_one(desk: Visit) -> None:
+    desk.product.manage("shell", "-c", COUNTED_YESTERDAY)
+    page = desk.open("/caches/game-cache/commands/?span=900&compare=day")
+    calls, p99 = drawn(page, "command-calls"), drawn(page, "command-p99")
+
+    expect(page.get_by_label("Compare with")).to_have_value("day")
+    assert labels_of(calls).count("a day before") == 1
+    assert any(label.endswith(", a day before") for label in labels_of(p99))
+    page.get_by_label("Compare with").select_option("Week before")
+    expect(page.locator("#compare-note")).to_have_text("No samples from that time.")
 
 
 def test_it_draws_all_or_one_on_a_logarithmic_scale(desk: Visit) -> None:
@@ -159,7 +186,7 @@ def test_it_lists_the_points_in_a_table(desk: Visit) -> None:
     page = desk.open(BOARD)
     figure = drawn(page, "memory")
 
-    choose(figure, "Table of the points")
+    choose(figure, "Show as a table")
 
     table = figure.get_by_role("table")
     expect(table.get_by_role("columnheader")).to_have_text(
@@ -174,7 +201,7 @@ def test_it_lists_the_points_in_a_table(desk: Visit) -> None:
 def test_a_table_stands_still_while_it_is_read_and_then_follows(desk: Visit) -> None:
     page = desk.open(BOARD)
     figure = drawn(page, "memory")
-    choose(figure, "Table of the points")
+    choose(figure, "Show as a table")
     newest = figure.get_by_role("table").get_by_role("rowheader").first
     read = newest.inner_text()
 
@@ -191,7 +218,7 @@ def test_a_limit_out_of_the_picture_stands_in_the_table_unless_switched_off(desk
     figure = drawn(page, "connections")
     limits = figure.get_by_role("table").get_by_role("columnheader", name="maxclients")
 
-    choose(figure, "Table of the points")
+    choose(figure, "Show as a table")
 
     expect(limits).to_have_count(1)
     assert hidden_lines(figure) == ["total", "maxclients"]
@@ -215,7 +242,7 @@ def test_a_link_restores_the_exact_view(desk: Visit) -> None:
     desk.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = desk.open(BOARD + "&scale=log&by=node")
     choose(drawn(page, "commands"), "Copy the link to this view")
-    expect(page.get_by_text("The link is copied.")).to_be_visible()
+    expect(page.get_by_text("Link copied.")).to_be_visible()
 
     page.goto(page.evaluate("navigator.clipboard.readText()"))
 
@@ -277,7 +304,7 @@ def test_it_fills_a_screen_on_the_wall_and_goes_on(desk: Visit) -> None:
 def test_it_is_accessible_with_everything_open(browser: Browser, sampled: Product, width: int, scheme: Scheme) -> None:
     seen = visit(browser, sampled, width, scheme)
     page = seen.open(BOARD + "&compare=day&scale=log")
-    choose(drawn(page, "memory"), "Table of the points")
+    choose(drawn(page, "memory"), "Show as a table")
     choose(drawn(page, "commands"), "Explain this chart")
     page.locator("#connections .chart-menu > summary").click()
     found = problems_of(page)

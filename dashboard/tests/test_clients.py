@@ -62,7 +62,7 @@ def test_it_adds_groups_up_over_nodes(cache: Cache) -> None:
     assert (found.connections, found.own, found.replication) == (5, 4, 2)
     html = page()
     assert "no name" in html
-    assert "5 connections; not counted: 4 of Shardwatch, 2 of replication" in html
+    assert "5 connections, not counting 4 of Shardwatch and 2 of replication" in html
 
 
 def test_it_groups_and_filters_by_the_address(cache: Cache) -> None:
@@ -103,7 +103,7 @@ def test_it_says_why_a_node_is_not_read(cache: Cache, settings: Settings) -> Non
 
     assert "NOPERM no clients" in html
     assert "over 8 connections: read only when an operator asks for it" in html
-    assert "No client list was read yet" in html
+    assert "No client list has been read yet" in html
 
 
 def test_single_connections_are_shown_for_minutes(cache: Cache) -> None:

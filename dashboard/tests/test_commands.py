@@ -133,7 +133,7 @@ def test_it_says_which_commands_are_refused_and_what_that_costs() -> None:
 
     html = page()
 
-    assert "LATENCY HISTOGRAM is refused by 2 of 2 nodes: of their calls only the mean is known." in html
+    assert "LATENCY HISTOGRAM is refused by 2 of 2 nodes: only the mean of their calls is known." in html
     assert "INFO commandstats is refused by 1 of 2 nodes" in html
     assert "NOPERM no" in html
 

@@ -81,7 +81,7 @@ def told_failover(cache: Cache, **data: Any) -> Event:
         ),
         (seen(Kind.ROLE, **CHANGED), "10.0.0.1:7001 changed from primary to replica"),
         (seen(Kind.EVICTION), "10.0.0.1:7001 evicts keys to make room"),
-        (seen(Kind.EVICTION, 1, 300), "10.0.0.1:7001 evicted keys to make room for 5 min"),
+        (seen(Kind.EVICTION, 1, 300), "10.0.0.1:7001 evicted keys for 5 min to make room"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

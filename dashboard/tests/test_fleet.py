@@ -42,7 +42,7 @@ def page(query: str = "", role: str = Role.VIEWER, **headers: str) -> str:
 def test_it_tells_an_operator_what_to_do_first() -> None:
     html = page(role=Role.OPERATOR)
 
-    assert "No cache is watched yet" in html
+    assert "No caches yet" in html
     assert 'href="/caches/new/"' in html
     assert "/caches/new/" not in page(role=Role.VIEWER)
 

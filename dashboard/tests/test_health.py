@@ -42,7 +42,7 @@ def test_it_tells_the_load_that_we_put_on_the_servers() -> None:
 
     html = page()
 
-    assert "<b>2/s</b> commands in all, over <b>3</b> connections" in html
+    assert "sends commands at <b>2/s</b> over <b>3</b> connections" in html
     assert "<b>1 of 1</b> node answered its last poll." in html
 
 
@@ -51,7 +51,7 @@ def test_it_counts_late_and_skipped_polls() -> None:
 
     html = page()
 
-    assert "3 of 40 polls began more than 2 seconds late" in html
+    assert "3 of 40 polls started more than 2 seconds late" in html
     assert "2 were skipped" in html
 
 
@@ -60,7 +60,7 @@ def test_it_counts_one_of_each_as_one() -> None:
 
     html = page()
 
-    assert "1 of 1 poll began more than 2 seconds late" in html
+    assert "1 of 1 poll started more than 2 seconds late" in html
     assert "1 was skipped because" in html
     assert "over <b>1</b> connection that it keeps open" in html
 

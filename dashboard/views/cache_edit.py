@@ -41,7 +41,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
         except ValidationError as error:
             form.refuse(error)
         else:
-            messages.success(request, _("The changes are saved."))
+            messages.success(request, _("The changes have been saved."))
             if discovery:
                 tell(request, discovery)
             return redirect(changed)
@@ -55,7 +55,7 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
     form = DeleteForm(request.POST or None, cache=cache)
     if request.method == "POST" and form.is_valid():
         cache_changes.delete(signed_in(request), cache)
-        messages.success(request, _("%(name)s is removed.") % {"name": name})
+        messages.success(request, _("%(name)s has been removed.") % {"name": name})
         return redirect("fleet")
     status = 400 if form.errors else 200
     return render(request, "dashboard/cache_delete.html", {"cache": cache, "form": form}, status=status)

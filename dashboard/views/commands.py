@@ -30,7 +30,7 @@ HEADINGS = (
     ("name", _("Command")),
     ("calls", _("Calls")),
     ("time", _("Share of server time")),
-    ("usec", _("Mean of a call")),
+    ("usec", _("Mean per call")),
     ("p50", _("p50")),
     ("p99", _("p99")),
     ("p999", _("p99.9")),

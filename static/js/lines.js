@@ -48,24 +48,40 @@ function lookOf(line, order, palette) {
 function distinct(spec, found) {
   const isSingle = spec.lines.every(({ metric }) => highest(found.get(metric)?.nodes ?? []) <= 1);
   if (!isSingle) return spec.lines;
-  const first = (line) => spec.lines.find((other) => other.metric === line.metric && other.kind !== "limit");
+  const lines = spec.lines.filter((line) => !line.against);
+  const first = (line) => lines.find((other) => other.metric === line.metric && other.kind !== "limit");
   const named = (line) => spec.by_node.find((choice) => choice.metric === line.metric)?.label ?? line.label;
-  return spec.lines
+  return lines
     .filter((line) => line.kind === "limit" || line === first(line))
     .map((line) => (line.kind === "spread_top" ? { ...line, kind: "main", label: named(line) } : line));
+}
+
+const over = (line, series) => series?.lines.find((candidate) => candidate.label === line.over)?.mean;
+
+// The share of one metric in itself and another, point by point; none where one is unknown or both are zero.
+function shareOf(values, others = []) {
+  const share = (one, other) => (one === null || (other ?? null) === null || one + other === 0 ? null : one / (one + other));
+  return values.map((value, index) => share(value, others[index]));
 }
 
 export function wholeCacheLines(spec, found, palette) {
   let colours = 0;
   return distinct(spec, found).flatMap((line) => {
     const series = found.get(line.metric);
-    const given = series?.lines.find((candidate) => candidate.label === line.over)?.mean;
+    const given = over(line, series);
     if (!given) return [];
+    if (line.against) return [shareLine(spec, line, given, found, palette.series[colours++])];
     const values = line.kind === "limit" ? given.map((value) => value || null) : given;
     const order = line.kind === "limit" || line.kind === "alarm" ? 0 : line.kind === "spread_bottom" ? colours - 1 : colours++;
     const key = `${line.metric}.${line.over}`;
     return [style(series, values, { key, label: line.label, startsHidden: line.hidden, ...lookOf(line, order, palette) })];
   });
+}
+
+function shareLine(spec, line, given, found, colour) {
+  const values = shareOf(given, over(line, found.get(line.against)));
+  const look = { key: `${line.metric}.${line.over}`, label: line.label, unit: found.get(spec.by_node[0].metric)?.unit };
+  return style(found.get(line.metric), values, { ...look, borderColor: colour, borderWidth: 1.9 });
 }
 
 function nodeLabel(line, manyShards) {
@@ -116,6 +132,6 @@ function limitLine(spec, found, palette) {
 
 // What the chart needs of the endpoint in the given view.
 export function metricsOf(spec, by, nodeMetric) {
-  const wanted = by === "node" ? [nodeMetric, spec.limit] : spec.lines.map((line) => line.metric);
+  const wanted = by === "node" ? [nodeMetric, spec.limit] : spec.lines.flatMap((line) => [line.metric, line.against]);
   return [...new Set(wanted.filter(Boolean))];
 }
