@@ -1,8 +1,14 @@
-"""Doors from Celery into the outbox."""
+"""Doors from Celery into the judging of rules and the outbox."""
 
 from celery import shared_task
 
+from alerts import evaluate as judging
 from alerts import sender
+
+
+@shared_task
+def evaluate(cache_ids: list[int], tick: int) -> None:
+    judging.evaluate(cache_ids, tick)
 
 
 @shared_task

@@ -20,6 +20,7 @@ from django.utils import timezone
 from collectors import (
     backlog,
     capabilities,
+    landing,
     latency_events,
     leases,
     slot_readings,
@@ -223,6 +224,7 @@ class Poll:
             connection.close()
         if readings or silent:
             backlog.write(readings, silent, self.tick)
+        landing.announce({made.target.cache_id for made in digests}, self.tick)
         told = [made for made in digests if made.failure is None]
         _write_beside("counts", tallies.write, [one for made in told for one in made.node_tallies(self.tick)])
         slow = [NodeSlowCalls(made.target.node_id, made.slow_calls) for made in told if made.slow_calls]

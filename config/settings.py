@@ -165,6 +165,8 @@ WHITENOISE_USE_FINDERS = DEBUG
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "redis://127.0.0.1:6379/0")
 # Results live in tables; Celery keeps none.
 CELERY_TASK_IGNORE_RESULT = True
+# Who is told of caches with news (collectors/landing.py): the judge of rules.
+LANDED_TASK, LANDED_QUEUE = "alerts.tasks.evaluate", "judge"
 
 # How often a cache is polled unless it says otherwise, and the grid that all polls lie on.
 POLL_INTERVAL_SECONDS = env.whole("SHARDWATCH_POLL_INTERVAL_SECONDS", 15, minimum=1)
@@ -182,10 +184,14 @@ SLOWLOG_INTERVAL_SECONDS = env.whole("SHARDWATCH_SLOWLOG_INTERVAL_SECONDS", 60, 
 # A server is blocked while it writes its client list: it is read rarely, and above the limit when asked for only.
 CLIENTS_INTERVAL_SECONDS = env.whole("SHARDWATCH_CLIENTS_INTERVAL_SECONDS", 300, minimum=10)
 CLIENTS_LIMIT = env.whole("SHARDWATCH_CLIENTS_LIMIT", 5_000)
-DETAIL_INTERVAL_SECONDS = env.whole("SHARDWATCH_DETAIL_INTERVAL_SECONDS", 300, minimum=5)
 # CLUSTER SLOT-STATS takes a server half a millisecond. Hot keys are looked for only when asked to, unless this is set.
 SLOTS_INTERVAL_SECONDS = env.whole("SHARDWATCH_SLOTS_INTERVAL_SECONDS", 300, minimum=5)
 HOT_KEYS_INTERVAL_SECONDS = env.whole("SHARDWATCH_HOT_KEYS_INTERVAL_SECONDS", 0)
+# Scans of keys may take this much of a node's time in a day, in seconds; 0 is no limit.
+SCAN_BUDGET_SECONDS = env.whole("SHARDWATCH_SCAN_BUDGET_SECONDS", 3_600)
+# Whether people who only look see ids in key names as hashes.
+MASK_KEY_NAMES = env.flag("SHARDWATCH_MASK_KEY_NAMES", False)
+DETAIL_INTERVAL_SECONDS = env.whole("SHARDWATCH_DETAIL_INTERVAL_SECONDS", 300, minimum=5)
 # A refusal is asked again after this time: ACLs change.
 COMMAND_RECHECK_SECONDS = env.whole("SHARDWATCH_COMMAND_RECHECK_SECONDS", 3_600, minimum=10)
 POLL_WORKER_LOST_SECONDS = env.whole("SHARDWATCH_POLL_WORKER_LOST_SECONDS", 20, minimum=2)
@@ -197,9 +203,10 @@ RETENTION_DETAIL_DAYS = env.whole("SHARDWATCH_RETENTION_DETAIL_DAYS", 90, minimu
 RETENTION_EVENTS_DAYS = env.whole("SHARDWATCH_RETENTION_EVENTS_DAYS", 730, minimum=1)
 RETENTION_SLOWLOG_DAYS = env.whole("SHARDWATCH_RETENTION_SLOWLOG_DAYS", 30, minimum=1)
 RETENTION_CLIENTS_DAYS = env.whole("SHARDWATCH_RETENTION_CLIENTS_DAYS", 14, minimum=1)
-# Counts by command and by error, in four widths of time.
 RETENTION_LATENCY_DAYS = env.whole("SHARDWATCH_RETENTION_LATENCY_DAYS", 30, minimum=1)
 RETENTION_SLOTS_DAYS = env.whole("SHARDWATCH_RETENTION_SLOTS_DAYS", 7, minimum=1)
+RETENTION_SCANS_DAYS = env.whole("SHARDWATCH_RETENTION_SCANS_DAYS", 180, minimum=1)
+# Counts by command and by error, in four widths of time.
 RETENTION_TALLY_1M_DAYS = env.whole("SHARDWATCH_RETENTION_TALLY_1M_DAYS", 2, minimum=1)
 RETENTION_TALLY_10M_DAYS = env.whole("SHARDWATCH_RETENTION_TALLY_10M_DAYS", 30, minimum=1)
 RETENTION_TALLY_2H_DAYS = env.whole("SHARDWATCH_RETENTION_TALLY_2H_DAYS", 180, minimum=1)
@@ -211,6 +218,8 @@ RETENTION_INTERVAL_SECONDS = env.whole("SHARDWATCH_RETENTION_INTERVAL_SECONDS", 
 READY_BEAT_SECONDS = env.whole("SHARDWATCH_READY_BEAT_SECONDS", 60, minimum=5)
 READY_POLL_SECONDS = env.whole("SHARDWATCH_READY_POLL_SECONDS", 90, minimum=5)
 
+# Rules are judged by ticks only that are so close to the database's clock.
+ALERT_SKEW_SECONDS = env.whole("SHARDWATCH_ALERT_SKEW_SECONDS", 300, minimum=30)
 # What one attempt to deliver a message may take, and what follows from it.
 DELIVERY_CONNECT_TIMEOUT_SECONDS = env.number("SHARDWATCH_DELIVERY_CONNECT_TIMEOUT_SECONDS", 5, minimum=0.05)
 DELIVERY_READ_TIMEOUT_SECONDS = env.number("SHARDWATCH_DELIVERY_READ_TIMEOUT_SECONDS", 10, minimum=0.05)
@@ -219,8 +228,18 @@ DELIVERY_RESOLVE_HOLD_SECONDS = env.number("SHARDWATCH_DELIVERY_RESOLVE_HOLD_SEC
 DELIVERY_FALLBACK_SECONDS = env.number("SHARDWATCH_DELIVERY_FALLBACK_SECONDS", 120, minimum=1)
 DELIVERY_WAKE_SECONDS = env.whole("SHARDWATCH_DELIVERY_WAKE_SECONDS", 2, minimum=1)
 PAGERDUTY_URL = env.text("SHARDWATCH_PAGERDUTY_URL", "https://events.pagerduty.com").rstrip("/")
+SLACK_URL = env.text("SHARDWATCH_SLACK_URL", "https://slack.com/api").rstrip("/")
 # Host names, addresses and networks that messages may go to although they are private.
 ALLOWED_PRIVATE_HOSTS = env.words("SHARDWATCH_ALLOWED_PRIVATE_HOSTS")
+
+# The mail server; without a host no mail is sent.
+EMAIL_HOST = env.text("SHARDWATCH_EMAIL_HOST", "")
+EMAIL_PORT = env.whole("SHARDWATCH_EMAIL_PORT", 587, minimum=1)
+EMAIL_HOST_USER = env.text("SHARDWATCH_EMAIL_USER", "")
+EMAIL_HOST_PASSWORD = env.text("SHARDWATCH_EMAIL_PASSWORD", "")
+EMAIL_SECURITY = env.text("SHARDWATCH_EMAIL_SECURITY", "starttls")
+EMAIL_USE_TLS, EMAIL_USE_SSL = EMAIL_SECURITY == "starttls", EMAIL_SECURITY == "tls"
+DEFAULT_FROM_EMAIL = env.text("SHARDWATCH_EMAIL_FROM", "shardwatch@localhost")
 
 # Whether /metrics/fleet offers the watched nodes under redis_exporter's names.
 FLEET_METRICS = env.flag("SHARDWATCH_FLEET_METRICS", True)

@@ -5,6 +5,7 @@ PREPARE = "python manage.py prepare"
 QUIET = "--without-gossip --without-mingle --without-heartbeat"
 POLLER = f"celery -A config worker -Q poll --pool threads -c 16 -n poll@%h {QUIET}"
 WORKER = f"celery -A config worker -Q celery --pool prefork -c 2 -n work@%h {QUIET}"
+JUDGE = f"celery -A config worker -Q judge --pool solo -n judge@%h {QUIET}"
 SENDER = f"celery -A config worker -Q alerts --pool threads -c 4 -n send@%h {QUIET}"
 # A pid file would survive a kill -9 and stop the next start.
 BEAT = "celery -A config beat --schedule {data}/beat --pidfile="
@@ -12,7 +13,15 @@ WEB = (
     "granian --interface wsgi --host {host} --port {port} --workers 2 --blocking-threads 4 "
     "--workers-kill-timeout 5 --respawn-failed-workers --no-ws config.wsgi:application"
 )
-COMMANDS = {"prepare": PREPARE, "poller": POLLER, "worker": WORKER, "sender": SENDER, "beat": BEAT, "web": WEB}
+COMMANDS = {
+    "prepare": PREPARE,
+    "poller": POLLER,
+    "worker": WORKER,
+    "judge": JUDGE,
+    "sender": SENDER,
+    "beat": BEAT,
+    "web": WEB,
+}
 
 
 def command(name: str, *, data: str, host: str, port: int) -> list[str]:

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from accounts import first_admin
+from alerts import pack
 from collectors import partitions
 from config import checks, env
 from config.collecting import collect_static
@@ -32,6 +33,8 @@ class Command(BaseCommand):
         with step("Bringing the database up to date"):
             call_command("migrate", interactive=False, verbosity=0)
             partitions.make_ahead(timezone.now())
+        with step("Bringing the default rules up to date"):
+            pack.install()
         with step("Collecting the static files"):
             collect_static()
         with step("Looking for the first administrator"):
