@@ -114,6 +114,8 @@ class Walk:
         """Keep two requests in flight, until something else has to be asked or somebody wants attention."""
         if asker.gate.wants_attention:
             yield from asker.attend()
+        # Left over from a slower brake.
+        yield from self._size_left(asker)
         pages = asker.pace.keys
         asker.write(self.plan.pages.ask(self.cursor, pages))
         keys = self._turn((yield 1)[0], pages)
@@ -215,6 +217,7 @@ class Walk:
         """Measure the suspects."""
         settled = yield from self.suspects.settle(asker)
         self.aggregate.add(settled.keys, settled.sizes, inexact=settled.inexact)
+        self.aggregate.annotate(settled.details)
         self.notice(settled.details)
 
     def _finish_sample(self, asker: Asker) -> Resting:
