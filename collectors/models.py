@@ -17,6 +17,13 @@ from collectors.event import Event as Event
 from collectors.event import KnownState as KnownState
 from collectors.hot_key_reading import HotKeyReading as HotKeyReading
 from collectors.hot_key_reading import HotKeyTurn as HotKeyTurn
+from collectors.keyscan.models import Scan as Scan
+from collectors.keyscan.models import ScanChange as ScanChange
+from collectors.keyscan.models import ScanKey as ScanKey
+from collectors.keyscan.models import ScanMetric as ScanMetric
+from collectors.keyscan.models import ScanPrefix as ScanPrefix
+from collectors.keyscan.models import ScanSchedule as ScanSchedule
+from collectors.keyscan.models import ScanShard as ScanShard
 from collectors.latency_event import LatencyEvent as LatencyEvent
 from collectors.slot_reading import SlotReading as SlotReading
 from collectors.slow_entry import SlowEntry as SlowEntry

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from collectors import client_lists, events, hot_keys, latency_events, partitions, slot_readings, slowlog
+from collectors.keyscan import results
 from collectors.metrics.lookup import shown
 from collectors.metrics.slots import ROLLED
 from collectors.models import Beat
@@ -188,6 +189,7 @@ def keep_partitions(now: datetime | None = None) -> list[str]:
     latency_events.forget_old(moment)
     slot_readings.forget_old(moment)
     hot_keys.forget_rows(moment)
+    results.forget_old(moment)
     return partitions.drop_expired(moment)
 
 

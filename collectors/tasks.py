@@ -4,6 +4,9 @@ from celery import Celery, Task, shared_task
 from django.conf import settings
 
 from collectors import client_lists, dispatch, hot_keys, poll, retention, tally_rollups, worker
+from collectors.keyscan import runner, schedules, starting
+
+SCAN_QUEUE, TAKE_UP_SECONDS = "scan", 5.0
 
 
 @shared_task(bind=True)
@@ -48,6 +51,18 @@ def look_for_hot_keys() -> None:
 @shared_task
 def look_for_hot_keys_of(cache_id: int) -> None:
     hot_keys.look(cache_id)
+
+
+@shared_task
+def take_up_scans() -> None:
+    schedules.begin_due()
+    for scan_id in starting.waiting():
+        run_scan.apply_async((scan_id,), queue=SCAN_QUEUE, expires=TAKE_UP_SECONDS)
+
+
+@shared_task
+def run_scan(scan_id: int) -> None:
+    runner.run(scan_id)
 
 
 @shared_task

@@ -59,6 +59,8 @@ app.conf.update(
         "read-client-lists": every("collectors.tasks.read_client_lists", settings.CLIENTS_INTERVAL_SECONDS),
         # Without a schedule this only forgets what was found on demand.
         "look-for-hot-keys": every("collectors.tasks.look_for_hot_keys", settings.HOT_KEYS_INTERVAL_SECONDS or 3_600),
+        # New scans, those of a quiet window, and those whose worker was lost.
+        "take-up-scans": every("collectors.tasks.take_up_scans", 5),
         "keep-partitions": every("collectors.tasks.keep_partitions", settings.RETENTION_INTERVAL_SECONDS),
         "send-due": every("alerts.tasks.send_due", settings.DELIVERY_WAKE_SECONDS, "alerts"),
         "forget-lost-workers": every("collectors.tasks.forget_lost_workers", 300),

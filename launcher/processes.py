@@ -6,6 +6,7 @@ QUIET = "--without-gossip --without-mingle --without-heartbeat"
 POLLER = f"celery -A config worker -Q poll --pool threads -c 16 -n poll@%h {QUIET}"
 WORKER = f"celery -A config worker -Q celery --pool prefork -c 2 -n work@%h {QUIET}"
 JUDGE = f"celery -A config worker -Q judge --pool solo -n judge@%h {QUIET}"
+SCANNER = f"celery -A config worker -Q scan --pool threads -c 4 -n scan@%h {QUIET}"
 SENDER = f"celery -A config worker -Q alerts --pool threads -c 4 -n send@%h {QUIET}"
 # A pid file would survive a kill -9 and stop the next start.
 BEAT = "celery -A config beat --schedule {data}/beat --pidfile="
@@ -18,6 +19,7 @@ COMMANDS = {
     "poller": POLLER,
     "worker": WORKER,
     "judge": JUDGE,
+    "scanner": SCANNER,
     "sender": SENDER,
     "beat": BEAT,
     "web": WEB,

@@ -116,8 +116,9 @@ def foreign(name: str, what: str) -> str:
 
 
 def _start_applications(services: Services, supervisor: Supervisor, place: Place, held: socket.socket) -> None:
-    with step("Starting poller, worker, judge, sender, beat and web"):
-        workers = [services.application(name, place) for name in ("poller", "worker", "judge", "sender", "beat")]
+    with step("Starting poller, worker, judge, scanner, sender, beat and web"):
+        names = ("poller", "worker", "judge", "scanner", "sender", "beat")
+        workers = [services.application(name, place) for name in names]
         supervisor.launch(*workers, services.web(place, held))
     with step("Waiting until all parts work together"):
         _await_whole(services, supervisor, place)

@@ -88,10 +88,12 @@ class Details:
         self.slot_bytes: Counter[int] = Counter()
         self.slot_keys: Counter[int] = Counter()
 
-    def add(self, rows: Iterable[Detail]) -> None:
+    def add(self, rows: Iterable[Detail], below: int | None = None) -> None:
+        """Take in keys; those of `below` bytes or more are left out of the tallies, since they are known one by one."""
         for row in rows:
             kind = self._kind(row.type)
-            self._tally(kind, row)
+            if below is None or row.size < below:
+                self._tally(kind, row)
             self._histograms(kind, row)
             slot = slot_of(row.key)
             self.slot_bytes[slot] += row.size

@@ -44,6 +44,10 @@ class Top:
         self._sort_out()
         return list(self._kept.items())
 
+    def largest(self) -> tuple[bytes, int] | None:
+        """Return the first entry without sorting; None where there is none."""
+        return max(self._kept.items(), key=lambda item: item[1], default=None)
+
     def merge(self, other: Top) -> None:
         entries = other.entries()
         self.add([name for name, _number in entries], [number for _name, number in entries])

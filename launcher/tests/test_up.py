@@ -80,7 +80,7 @@ def test_it_is_ready_when_detach_returns(running: Data) -> None:
     assert run["url"].startswith("http://127.0.0.1:")
     assert (run["admin_user"], run["demo_fleet"]) == ("admin", {})
     assert stat.S_IMODE(running.run_file.stat().st_mode) == 0o600
-    workers = {"poller", "worker", "judge", "sender", "beat"}
+    workers = {"poller", "worker", "judge", "scanner", "sender", "beat"}
     assert {"supervisor", "database", "broker", "web"} | workers == set(pids(running))
 
 

@@ -1,0 +1,77 @@
+"""Why a scan began, changed, ended or was refused: causes with figures, put into words when somebody reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum, auto
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+
+class Reason(StrEnum):
+    ASKED = auto()
+    SCHEDULED = auto()
+    TAKEN_UP = auto()
+    RESUMED = auto()
+    HANDED_OVER = auto()
+    WORKER_LOST = auto()
+    BRAKE = auto()
+    WINDOW_OVER = auto()
+    BUDGET_SPENT = auto()
+    SHARDS_FAILED = auto()
+    ALL_WALKED = auto()
+    CRASHED = auto()
+    NO_NODES = auto()
+    NO_REPLICA = auto()
+    REPLICA_LAGS = auto()
+    NODES_SILENT = auto()
+    NODE_SCANNED = auto()
+    NO_SUCH_SHARD = auto()
+    NOT_NOW = auto()
+    PAUSED_CACHE = auto()
+
+
+SENTENCES = {
+    Reason.ASKED: _("asked for"),
+    Reason.SCHEDULED: _("begun by its schedule"),
+    Reason.TAKEN_UP: _("taken up by a worker"),
+    Reason.RESUMED: _("taken up again, from the last checkpoint"),
+    Reason.HANDED_OVER: _("the worker stopped and left the scan to another"),
+    Reason.WORKER_LOST: _("the worker was lost"),
+    Reason.BRAKE: _("brake set to %(brake)s"),
+    Reason.WINDOW_OVER: _("the quiet window is over"),
+    Reason.BUDGET_SPENT: _("the daily budget of %(address)s is spent: %(limit)d seconds of its time"),
+    Reason.SHARDS_FAILED: _("%(count)d of %(shards)d shards could not be walked to the end"),
+    Reason.ALL_WALKED: _("every shard was walked to the end"),
+    Reason.CRASHED: _("the scan met an error of its own %(count)d times"),
+    Reason.NO_NODES: _("The cache has no nodes yet: wait for its first poll."),
+    Reason.NO_REPLICA: _("Shard %(shard)d has no replica in good order. Allow the scan to use primaries."),
+    Reason.REPLICA_LAGS: _(
+        "The replicas of shard %(shard)d are too far behind their primary. Wait, or allow the scan to use primaries."
+    ),
+    Reason.NODES_SILENT: _("No node of shard %(shard)d answers at present."),
+    Reason.NODE_SCANNED: _("%(address)s is being scanned already, by scan %(scan)d."),
+    Reason.NO_SUCH_SHARD: _("The cache has no shard %(shard)d."),
+    Reason.NOT_NOW: _("The scan is %(state)s: that is not possible now."),
+    Reason.PAUSED_CACHE: _("The cache is paused."),
+}
+
+
+def words(cause: str, data: Mapping[str, Any]) -> str:
+    """Return the sentence of a cause, the cause itself where a newer version wrote it."""
+    try:
+        return str(SENTENCES[Reason(cause)]) % data
+    except (ValueError, KeyError, TypeError):
+        return cause
+
+
+class ScanRefusedError(Exception):
+    """A scan cannot be started or changed now."""
+
+    def __init__(self, cause: Reason, **data: Any) -> None:
+        super().__init__(cause, data)
+        self.cause, self.data = cause, data
+
+    def __str__(self) -> str:
+        return words(self.cause, self.data)
