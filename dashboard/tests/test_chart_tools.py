@@ -31,7 +31,8 @@ with connection.cursor() as cursor:
                    " ON CONFLICT DO NOTHING")
 """
 
-COUNTED_YESTERDAY = """
+# As if two commands had been counted today and yesterday.
+COUNTED = """
 from datetime import timedelta
 from django.db import connection
 from django.utils import timezone
@@ -131,7 +132,7 @@ def test_it_compares_with_the_day_before(desk: Visit) -> None:
 
 
 def test_commands_are_compared_as_sums_and_percentiles_one_by_one(desk: Visit) -> None:
-    desk.product.manage("shell", "-c", COUNTED_YESTERDAY)
+    desk.product.manage("shell", "-c", COUNTED)
     page = desk.open("/caches/game-cache/commands/?span=900&compare=day")
     calls, p99 = drawn(page, "command-calls"), drawn(page, "command-p99")
 

@@ -58,7 +58,7 @@ async function load(signal) {
   const metrics = [...new Set(wanted.flatMap(neededBy))];
   const question = { ...bounds, by, limit: by === "node" ? NODE_LINES : undefined, signal };
   const url = board.dataset.seriesUrl;
-  const [found, past] = await Promise.all([fetchSeries(url, metrics, question), comparison.fetch(url, metrics, question)]);
+  const [found, past] = await Promise.all([fetchSeries(url, metrics, question), comparison.fetch(question, (past) => fetchSeries(url, metrics, past))]);
   const all = [...found.values()];
   step = Math.min(...all.map((series) => series.step));
   const view = { by, ...bounds, samples: samples(), isAnswered: all.some(isAnswered), past };

@@ -54,13 +54,16 @@ export class PanelChart {
     Object.assign(this, { found, view, palette });
     this.choice.hidden = view.by !== "node" || this.spec.by_node.length < 2;
     const lines = this.linesOf(found, view, palette);
-    const past = view.past ? pastLines(this.linesOf(view.past.found, view, palette), lines, view.past) : [];
-    this.lines = [...lines, ...past];
+    this.lines = [...lines, ...(view.past ? this.pastOf(view, lines, palette) : [])];
     this.fitLimits(this.lines);
     this.draw(this.lines, view, palette);
     drawLegend(this, lines);
     this.showState(this.emptyReason(lines, view));
     this.menu.refresh();
+  }
+
+  pastOf(view, lines, palette) {
+    return pastLines(this.linesOf(view.past.found, view, palette), lines, view.past);
   }
 
   linesOf(found, view, palette) {

@@ -1,4 +1,5 @@
 // The charts of the page of commands, and its tables, which follow the range of the charts.
+import { Comparison } from "./compare.js";
 import { NamePanel } from "./names.js";
 import { readPalette } from "./palette.js";
 import { Range } from "./range.js";
@@ -33,9 +34,10 @@ function remember() {
 async function loadPanel(panel, bounds, signal) {
   const isOfCommands = panel.spec.path.startsWith("commands");
   const question = { ...bounds, ...(isOfCommands && { measure: panel.spec.measure, role }), ...(node !== "0" && { node }) };
-  const series = await fetchAnswer(`${baseUrl}${panel.spec.path}`, question, signal);
+  const ask = (asked) => fetchAnswer(`${baseUrl}${panel.spec.path}`, asked, signal);
+  const [series, past] = await Promise.all([ask(question), comparison.fetch(question, ask)]);
   const isAnswered = series.nodes.some((count) => count > 0);
-  panel.show(series, { by: "node", ...bounds, samples: "yes", isAnswered }, palette);
+  panel.show(series, { by: "node", ...bounds, samples: "yes", isAnswered, past }, palette);
   panel.shownAt = Date.now();
   step = series.step;
 }
@@ -70,6 +72,11 @@ const range = new Range(tools, () => {
   askedAt = Date.now();
   repeater.now();
   window.htmx?.ajax("GET", location.pathname + location.search, { target: "#live", swap: "outerHTML" });
+});
+
+const comparison = new Comparison(tools, () => {
+  askedAt = Date.now();
+  repeater.now();
 });
 
 form.querySelector("button").hidden = true;

@@ -1,7 +1,6 @@
 // The same lines a day or a week before, dashed and moved to now.
 import { given, remember } from "./address.js";
 import { faded } from "./palette.js";
-import { fetchSeries } from "./series.js";
 
 const SHIFTS = { day: 86_400, week: 604_800 };
 const words = document.getElementById("chart-words").dataset;
@@ -23,15 +22,19 @@ export class Comparison {
     if (this.note.textContent !== text) this.note.textContent = text;
   }
 
-  // Return what `lines` of `PanelChart` needs to draw the past, undefined where none is asked for.
-  async fetch(url, metrics, question) {
+  // Return what `lines` of `PanelChart` needs to draw the past, undefined where none is asked for; `load` asks
+  // the same question of that time.
+  async fetch(question, load) {
     const shift = SHIFTS[this.choice.value];
     if (!shift) return undefined;
-    const found = await fetchSeries(url, metrics, { ...question, from: question.from - shift, to: question.to - shift });
-    const hasSamples = [...found.values()].some(({ lines }) => lines.some(({ mean }) => mean.some((value) => value !== null)));
-    this.say(hasSamples ? "" : words.noPast);
+    const found = await load({ ...question, from: question.from - shift, to: question.to - shift });
+    this.say((found instanceof Map ? [...found.values()] : [found]).some(isMeasured) ? "" : words.noPast);
     return { found, shift, label: words[this.choice.value === "day" ? "dayBefore" : "weekBefore"] };
   }
+}
+
+function isMeasured({ lines, nodes }) {
+  return nodes?.some((count) => count > 0) || lines.some(({ mean }) => mean?.some((value) => value !== null));
 }
 
 // Return the lines of the past that have one of today; they are shown, hidden and coloured as that one.

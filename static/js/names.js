@@ -25,6 +25,15 @@ export class NamePanel extends PanelChart {
     return series.lines.map((line) => nameLine(series, line, this.spec, palette));
   }
 
+  // Areas in layers have no room for those of another day: their sum is one line.
+  pastOf(view, lines, palette) {
+    if (!this.spec.stacked) return super.pastOf(view, lines, palette);
+    const { found, shift, label } = view.past;
+    const sums = found.nodes.map((count, index) => (count ? found.lines.reduce((sum, { values }) => sum + (values[index] ?? 0), 0) : null));
+    const look = { key: "before", label, borderColor: palette.ink, borderDash: [7, 5], borderWidth: 1.3, stack: "before", isBefore: true };
+    return [style({ ...found, start: found.start + shift }, sums, look)];
+  }
+
   emptyReason(lines, view) {
     const reason = super.emptyReason(lines, view);
     return reason && view.isAnswered ? this.spec.empty || reason : reason;
