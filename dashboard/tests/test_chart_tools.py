@@ -34,17 +34,16 @@ with connection.cursor() as cursor:
 # As if two commands had been counted today and yesterday.
 COUNTED = """
 from datetime import timedelta
-from django.db import connection
 from django.utils import timezone
-from collectors.partitions import ensure_partition
-for hours in (24, 25):
-    ensure_partition("tally_1m", timezone.now() - timedelta(hours=hours))
-with connection.cursor() as cursor:
-    cursor.execute("SELECT string_agg(column_name, ',') FROM information_schema.columns"
-                   " WHERE table_name = 'tally_1m' AND column_name <> 'at'")
-    columns = cursor.fetchone()[0]
-    cursor.execute(f"INSERT INTO tally_1m (at, {columns}) SELECT at - interval '1 day', {columns} FROM tally_1m"
-                   " ON CONFLICT DO NOTHING")
+from collectors import tallies
+from collectors.tallies import COMMAND, NodeTallies, Tally
+from fleet.models import Node
+ids = Node.objects.filter(cache__name="game-cache", role="primary").values_list("pk", flat=True)
+counts = {name: Tally(calls=600, usec=9_000, buckets={4: 600}) for name in ("get", "set")}
+for days in (0, 1):
+    for minutes in range(2, 12):
+        at = timezone.now() - timedelta(days=days, minutes=minutes)
+        tallies.write([NodeTallies(pk, at, 60, COMMAND, counts) for pk in ids])
 """
 
 
