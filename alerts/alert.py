@@ -66,7 +66,7 @@ class Alert(models.Model):
     )
     state = models.CharField(max_length=10, choices=State.choices)
     severity = models.CharField(max_length=8, blank=True)
-    reason = models.CharField(max_length=12, choices=Reason.choices, default=Reason.THRESHOLD)
+    reason = models.CharField(max_length=16, choices=Reason.choices, default=Reason.THRESHOLD)
     # The value that stands for the rule, and the bound it is held against; NULL where nothing was measured.
     value = models.FloatField(null=True)
     bound = models.FloatField(null=True)
@@ -136,7 +136,7 @@ class Transition(models.Model):
     was = models.CharField(max_length=10, blank=True)
     state = models.CharField(max_length=10, choices=Alert.State.choices)
     severity = models.CharField(max_length=8, blank=True)
-    reason = models.CharField(max_length=12, choices=Alert.Reason.choices)
+    reason = models.CharField(max_length=16, choices=Alert.Reason.choices)
     value = models.FloatField(null=True)
     bound = models.FloatField(null=True)
 

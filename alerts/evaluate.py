@@ -13,8 +13,9 @@ from datetime import UTC, datetime, timedelta
 from django.conf import settings
 from django.db import connection, transaction
 
-from alerts import judging, measures, scene
+from alerts import judging, measures, scene, telling
 from alerts.alert import SEVERITIES, Alert, EvaluationMark, Transition, moment, state_of, stored
+from alerts.change import Change, transition
 from alerts.clock import AT_REST, Clock, step
 from alerts.judging import Verdict
 from alerts.rule import Override, Rule
@@ -23,24 +24,6 @@ from alerts.spec import CRITICAL, WARNING
 from alerts.spec_form import SpecError
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """An alert that changed at a tick, and what it was before; no state stands for a new one."""
-
-    alert: Alert
-    was: str
-    was_severity: str
-    verdict: Verdict | None = None
-
-    @property
-    def begins(self) -> bool:
-        return self.alert.is_firing and self.was not in {Alert.State.FIRING, Alert.State.RECOVERING}
-
-    @property
-    def ends(self) -> bool:
-        return not self.alert.is_firing and self.was in {Alert.State.FIRING, Alert.State.RECOVERING}
 
 
 @dataclass(slots=True)
@@ -58,8 +41,9 @@ def evaluate(cache_ids: Collection[int], tick: int) -> Outcome:
         ready = _lock(cache_ids, tick)
         if not ready:
             return Outcome()
-        rules = list(Rule.objects.enabled())
-        return _judge(rules, _overrides(), ready, tick)
+        outcome = _judge(list(Rule.objects.enabled()), _overrides(), ready, tick)
+        telling.tell(outcome.changes, moment(tick))
+    return outcome
 
 
 def _lock(cache_ids: Collection[int], tick: int) -> list[int]:
@@ -223,7 +207,7 @@ class Book:
         self._revive([alert for alert in kept if alert.pk is None])
         Alert.objects.bulk_update([alert for alert in kept if alert.pk], UPDATED)
         self.changes = [change for change in self.changes if id(change.alert) not in gone]
-        Transition.objects.bulk_create([_transition(change, self.at) for change in self.changes])
+        Transition.objects.bulk_create([transition(change, self.at) for change in self.changes])
 
     def _revive(self, new: Sequence[Alert]) -> None:
         """Insert new alerts; a target that had an alert before keeps its row for the new episode."""
@@ -254,18 +238,4 @@ def _sane(clock: Clock, tick: int) -> Clock:
         return clock
     return Clock(
         *(time if time is None else min(time, tick) for time in (clock.active_at, clock.fired_at, clock.kept_since))
-    )
-
-
-def _transition(change: Change, at: datetime) -> Transition:
-    alert = change.alert
-    return Transition(
-        alert=alert,
-        at=at,
-        was=change.was,
-        state=alert.state,
-        severity=alert.severity,
-        reason=alert.reason,
-        value=alert.value,
-        bound=alert.bound,
     )

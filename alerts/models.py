@@ -12,8 +12,11 @@ from alerts.alert import Alert as Alert
 from alerts.alert import EvaluationMark as EvaluationMark
 from alerts.alert import Transition as Transition
 from alerts.causes import sentence
+from alerts.decision import Decision as Decision
+from alerts.route import Route as Route
 from alerts.rule import Override as Override
 from alerts.rule import Rule as Rule
+from alerts.silence import Silence as Silence
 from fleet.models import Cache
 from fleet.secrets import SecretField
 
@@ -67,6 +70,12 @@ class Incident(models.Model):
     closed_at = models.DateTimeField(null=True, blank=True)
     # The number of its newest message.
     last_sequence = models.PositiveIntegerField(default=0)
+    # When people were last told, how bad it was then, and since when there are news that they were not told.
+    told_at = models.DateTimeField(null=True, blank=True)
+    told_severity = models.CharField(max_length=8, blank=True)
+    news_at = models.DateTimeField(null=True, blank=True)
+    # The route that groups it.
+    route = models.ForeignKey("alerts.Route", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 
     objects = IncidentQuerySet.as_manager()
 

@@ -1,14 +1,20 @@
 """Doors from Celery into the judging of rules and the outbox."""
 
 from celery import shared_task
+from django.utils import timezone
 
 from alerts import evaluate as judging
-from alerts import sender
+from alerts import sender, telling
 
 
 @shared_task
 def evaluate(cache_ids: list[int], tick: int) -> None:
     judging.evaluate(cache_ids, tick)
+
+
+@shared_task
+def sweep() -> None:
+    telling.sweep(timezone.now())
 
 
 @shared_task

@@ -218,6 +218,10 @@ RETENTION_INTERVAL_SECONDS = env.whole("SHARDWATCH_RETENTION_INTERVAL_SECONDS", 
 READY_BEAT_SECONDS = env.whole("SHARDWATCH_READY_BEAT_SECONDS", 60, minimum=5)
 READY_POLL_SECONDS = env.whole("SHARDWATCH_READY_POLL_SECONDS", 90, minimum=5)
 
+# Where people find Shardwatch, for links in messages; without it messages carry none.
+PUBLIC_URL = env.text("SHARDWATCH_PUBLIC_URL", "").rstrip("/")
+# How often incidents are looked at for news, repeats and silences that ended.
+ALERT_SWEEP_SECONDS = env.whole("SHARDWATCH_ALERT_SWEEP_SECONDS", 5, minimum=1)
 # Rules are judged by ticks only that are so close to the database's clock.
 ALERT_SKEW_SECONDS = env.whole("SHARDWATCH_ALERT_SKEW_SECONDS", 300, minimum=30)
 # What one attempt to deliver a message may take, and what follows from it.

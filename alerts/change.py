@@ -1,0 +1,40 @@
+"""What one tick changed of an alert."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from alerts.alert import Alert, Transition
+from alerts.judging import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An alert that changed at a tick, and what it was before; no state stands for a new one."""
+
+    alert: Alert
+    was: str
+    was_severity: str
+    verdict: Verdict | None = None
+
+    @property
+    def begins(self) -> bool:
+        return self.alert.is_firing and self.was not in {Alert.State.FIRING, Alert.State.RECOVERING}
+
+    @property
+    def ends(self) -> bool:
+        return not self.alert.is_firing and self.was in {Alert.State.FIRING, Alert.State.RECOVERING}
+
+
+def transition(change: Change, at: datetime) -> Transition:
+    """Return the row that records a change."""
+    alert = change.alert
+    return Transition(
+        alert=alert,
+        at=at,
+        was=change.was,
+        state=alert.state,
+        severity=alert.severity,
+        reason=alert.reason,
+        value=alert.value,
+        bound=alert.bound,
+    )

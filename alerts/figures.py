@@ -1,0 +1,48 @@
+"""Numbers of alerts in words, with their units, for messages that leave by any channel."""
+
+import math
+
+from django.utils.translation import gettext as _
+
+STEPS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def figure(value: float | None, unit: str) -> str:
+    """Return a value with its unit; what was not measured is said to be so."""
+    if value is None:
+        return _("not reported")
+    if math.isinf(value):
+        return _("never")
+    if unit == "ratio":
+        return f"{_short(value * 100)}%"
+    if unit.startswith("bytes"):
+        return _bytes(value) + unit.removeprefix("bytes")
+    if unit == "seconds":
+        return span(value)
+    if unit == "claim":
+        return _("yes") if value else _("no")
+    return f"{_short(value)} {unit}".strip()
+
+
+def _short(value: float) -> str:
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def _bytes(value: float) -> str:
+    power = min(int(math.log(abs(value), 1024)), len(BINARY) - 1) if abs(value) >= 1 else 0
+    return f"{_short(value / 1024**power)} {BINARY[power]}"
+
+
+def span(seconds: float) -> str:
+    """Return a time in its two largest units, such as "2 h 5 min"; less than a second as such."""
+    if 0 < seconds < 1:
+        return f"{_short(seconds * 1000)} ms"
+    rest, parts = round(seconds), []
+    for name, size in STEPS:
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count} {name}")
+    return " ".join(parts[:2]) or "0 s"

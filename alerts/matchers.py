@@ -1,0 +1,79 @@
+"""Which labels are meant: `cache=game-*`, `env!=dev`, `node=~10\\.0\\..*`, all of which must fit."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+
+from django.utils.translation import gettext as _
+
+SHAPE = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]{0,62})\s*(=~|!~|!=|=)\s*(.*?)\s*", re.DOTALL)
+LIMIT, LENGTH = 20, 300
+
+
+class MatcherError(ValueError):
+    """A matcher that cannot be read; the text says what to write instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """One comparison of a label; a label that is missing counts as empty."""
+
+    label: str
+    sign: str
+    value: str
+
+    def fits(self, labels: Mapping[str, str]) -> bool:
+        value = labels.get(self.label, "")
+        if self.sign in {"=~", "!~"}:
+            return bool(_pattern(self.value).fullmatch(value)) == (self.sign == "=~")
+        return fnmatchcase(value, self.value) == (self.sign == "=")
+
+    def __str__(self) -> str:
+        return f"{self.label}{self.sign}{self.value}"
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.DOTALL)
+
+
+def parse(lines: Iterable[str]) -> tuple[Matcher, ...]:
+    """Return the matchers of lines, blank ones left out. Raise MatcherError for what cannot be read."""
+    found = tuple(_one(line) for line in lines if line.strip())
+    if len(found) > LIMIT:
+        raise MatcherError(_("Give at most %(limit)d matchers.") % {"limit": LIMIT})
+    return found
+
+
+def _one(line: str) -> Matcher:
+    shape = SHAPE.fullmatch(line)
+    if shape is None or len(line) > LENGTH:
+        raise MatcherError(
+            _("“%(line)s” cannot be read. Write label=value, label!=value, label=~regex or label!~regex.")
+            % {"line": line.strip()[:80]}
+        )
+    matcher = Matcher(*shape.groups())
+    if "~" in matcher.sign:
+        _check_pattern(matcher.value)
+    return matcher
+
+
+# A pattern with a repeated repetition can take for ever on a label that a stranger chose.
+NESTED = re.compile(r"\([^()]*[*+}][^()]*\)\s*[*+{]")
+
+
+def _check_pattern(text: str) -> None:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise MatcherError(
+            _("“%(text)s” is no regular expression: %(error)s.") % {"text": text[:80], "error": error}
+        ) from error
+    if NESTED.search(text):
+        raise MatcherError(_("“%(text)s” repeats a repetition; write it more simply.") % {"text": text[:80]})
+
+
+def fit(matchers: Iterable[Matcher], labels: Mapping[str, str]) -> bool:
+    return all(matcher.fits(labels) for matcher in matchers)

@@ -1,0 +1,117 @@
+"""Where alerts go: a tree of routes by labels, each with channels, grouping and times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from alerts import matchers
+from alerts.matchers import Matcher
+
+if TYPE_CHECKING:
+    from alerts.models import Channel
+
+
+def default_grouping() -> list[str]:
+    return ["rule", "cache"]
+
+
+class Route(models.Model):
+    """One branch. The root has no parent and takes everything; a child takes what fits its matchers."""
+
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="children")
+    position = models.PositiveIntegerField(default=0)
+    name = models.CharField(_("name"), max_length=100)
+    # Lines as people write them: alerts/matchers.py.
+    matchers = models.JSONField(default=list, blank=True)
+    channels: models.ManyToManyField[Channel, models.Model] = models.ManyToManyField(
+        "alerts.Channel", blank=True, related_name="routes"
+    )
+    # Labels whose values make one incident; `rule` stands for the rule's key.
+    group_by = models.JSONField(default=default_grouping)
+    # News of an open incident are told this often at most; an unchanged one is told again after `repeat_seconds`.
+    interval_seconds = models.PositiveIntegerField(default=60)
+    repeat_seconds = models.PositiveIntegerField(default=4 * 3_600)
+    # Whether the branches after this one are looked at, too.
+    goes_on = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ("position", "pk")
+        verbose_name = _("route")
+        constraints = (
+            models.UniqueConstraint(fields=("name",), condition=models.Q(parent=None), name="one_root_a_name"),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+    @cached_property
+    def parsed(self) -> tuple[Matcher, ...]:
+        return matchers.parse(self.matchers)
+
+    def fits(self, labels: Mapping[str, str]) -> bool:
+        return matchers.fit(self.parsed, labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where one alert goes: the route that groups it, and all channels on its way."""
+
+    route: Route
+    path: tuple[str, ...]
+    channel_ids: frozenset[int]
+
+    def subject(self, labels: Mapping[str, str]) -> str:
+        """Return what an incident of this alert is about."""
+        named = ",".join(f"{name}={labels.get(name, '')}" for name in self.route.group_by)
+        return f"{self.route.pk}:{named}"[:300]
+
+
+class Tree:
+    """All routes, read once for a batch of alerts."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self.children: dict[int | None, list[Route]] = {}
+        for route in routes:
+            self.children.setdefault(route.parent_id, []).append(route)
+
+    @classmethod
+    def load(cls) -> Tree:
+        """Return the tree, with a root made where there is none."""
+        routes = list(Route.objects.prefetch_related("channels"))
+        if not any(route.parent_id is None for route in routes):
+            Route.objects.bulk_create([Route(name="root")], ignore_conflicts=True)
+            routes = list(Route.objects.prefetch_related("channels"))
+        return cls(routes)
+
+    def way(self, labels: Mapping[str, str]) -> Way:
+        """Return the way of an alert with these labels: the deepest routes that fit, first ones first."""
+        ends = [end for root in self.children[None][:1] for end in self._ends(root, labels, ())]
+        channels = frozenset(channel.pk for route, _path in ends for channel in self._channels(route))
+        route, path = ends[0]
+        return Way(route, path, channels)
+
+    def _ends(
+        self, route: Route, labels: Mapping[str, str], above: tuple[str, ...]
+    ) -> list[tuple[Route, tuple[str, ...]]]:
+        path = (*above, route.name)
+        found: list[tuple[Route, tuple[str, ...]]] = []
+        for child in self.children.get(route.pk, ()):
+            if child.fits(labels):
+                found += self._ends(child, labels, path)
+                if not child.goes_on:
+                    break
+        return found or [(route, path)]
+
+    def _channels(self, route: Route) -> Iterable[Channel]:
+        """Return a route's channels; one that names none goes where its parent does."""
+        here = list(route.channels.all())
+        if here or route.parent_id is None:
+            return here
+        parents = (one for routes in self.children.values() for one in routes if one.pk == route.parent_id)
+        return self._channels(next(parents))

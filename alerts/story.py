@@ -1,0 +1,131 @@
+"""What an incident's message says, made of its alerts as they stand. One text serves all channels."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from alerts.alert import Alert
+from alerts.figures import figure
+from alerts.measures import measure
+from alerts.message import Fact, Message, Severity
+from alerts.models import Incident
+from alerts.rule import Rule
+from alerts.spec_form import SpecError
+from collectors.metrics.lookup import UnknownMetricError
+from collectors.windows import Read
+
+# Alerts that a message lists; it counts the others.
+LISTED = 20
+
+
+def opening(alerts: Sequence[Alert], at: datetime) -> Message:
+    """Return what is told while alerts fire; `alerts` are those of one incident, at least one."""
+    with translation.override(settings.LANGUAGE_CODE):
+        ordered = sorted(alerts, key=lambda alert: (alert.severity != "critical", alert.began_at, alert.pk or 0))
+        first = ordered[0]
+        return Message(
+            title=title(ordered),
+            severity=Severity(first.severity),
+            at=at,
+            text=_advice(first.rule),
+            source=first.cache_name,
+            facts=tuple(_facts(ordered)),
+            runbook=first.rule.spec.runbook if first.rule else "",
+            labels=_common_labels(ordered),
+        )
+
+
+def ending(incident: Incident, alerts: Sequence[Alert], at: datetime) -> Message:
+    """Return what is told when the last alert is over, and why it is where that is no evidence of health."""
+    with translation.override(settings.LANGUAGE_CODE):
+        reasons = dict.fromkeys(str(alert.get_reason_display()) for alert in alerts if not is_evidence(alert))
+        why = _("Closed for another reason than recovery: %(reasons)s.") % {"reasons": ", ".join(reasons)}
+        return Message(
+            title=_("Over: %(title)s") % {"title": incident.title},
+            severity=Severity(incident.severity),
+            at=at,
+            text=why if reasons else _("All of its conditions are healthy again."),
+            source=incident.cache_name or "shardwatch",
+        )
+
+
+def is_evidence(alert: Alert) -> bool:
+    """Return whether an alert ended because its condition was seen to be false."""
+    return alert.reason == Alert.Reason.THRESHOLD
+
+
+def linked(message: Message, incident: Incident) -> Message:
+    """Return the message with the address of the incident's page, where ours is known."""
+    return replace(message, link=f"{settings.PUBLIC_URL}/incidents/{incident.pk}/") if settings.PUBLIC_URL else message
+
+
+def title(alerts: Sequence[Alert]) -> str:
+    """Return one line: the cache, what is wrong, where, and how bad."""
+    first = alerts[0]
+    what = first.rule.title if first.rule else first.rule_key
+    caches = {alert.cache_name for alert in alerts}
+    about = first.cache_name if len(caches) == 1 else _("%(count)d caches") % {"count": len(caches)}
+    if len(alerts) == 1:
+        return ": ".join(filter(None, (about, what, " ".join(filter(None, (place(first), amount(first)))))))
+    where = ngettext("%(count)d alert", "%(count)d alerts", len(alerts)) % {"count": len(alerts)}
+    return f"{about}: {what} ({where})"
+
+
+def place(alert: Alert) -> str:
+    """Return which node or shard it is about; "" for the whole cache."""
+    shard = alert.labels.get("shard")
+    parts = [_("shard %(number)s") % {"number": shard} if shard else "", alert.node_address]
+    return ", ".join(filter(None, parts))
+
+
+def amount(alert: Alert) -> str:
+    """Return the value against its bound, such as "95% (bound 90%)"; "" where the rule has no amount."""
+    unit = _unit(alert.rule)
+    if alert.value is None or unit in {"", "claim"}:
+        return str(alert.get_reason_display()) if alert.value is None else ""
+    return _("%(value)s (bound %(bound)s)") % {"value": figure(alert.value, unit), "bound": figure(alert.bound, unit)}
+
+
+def _unit(rule: Rule | None) -> str:
+    """Return the unit of the value that stands for a rule: seconds for a forecast, none for shares of time."""
+    try:
+        if rule is None:
+            return ""
+        reading = rule.spec.terms[rule.spec.leading()].reading
+        own = {Read.FORECAST: "seconds", Read.SHARE: "ratio", Read.DEVIATION: "×"}
+        return own.get(reading.how, measure(reading.metric).unit)
+    except (SpecError, UnknownMetricError):
+        return ""
+
+
+def _facts(alerts: Sequence[Alert]) -> list[Fact]:
+    facts = [Fact(place(alert) or alert.cache_name, _line(alert)) for alert in alerts[:LISTED]]
+    if (more := len(alerts) - LISTED) > 0:
+        facts.append(Fact(_("And more"), ngettext("%(n)d alert", "%(n)d alerts", more) % {"n": more}))
+    return facts
+
+
+def _line(alert: Alert) -> str:
+    since = f"{alert.began_at:%Y-%m-%d %H:%M:%S} UTC"
+    what = amount(alert) or (alert.rule.title if alert.rule else alert.rule_key)
+    return _("%(what)s, %(severity)s since %(since)s") % {"what": what, "severity": alert.severity, "since": since}
+
+
+def _advice(rule: Rule | None) -> str:
+    if rule is None:
+        return ""
+    spec = rule.spec
+    ours = [translation.gettext(text) for text in (spec.why, spec.check) if text]
+    return "\n".join(filter(None, [spec.message, *ours]))
+
+
+def _common_labels(alerts: Sequence[Alert]) -> dict[str, str]:
+    common = set(alerts[0].labels.items())
+    for alert in alerts[1:]:
+        common &= set(alert.labels.items())
+    return {**dict(sorted(common)), "rule": alerts[0].rule_key, "severity": alerts[0].severity}
