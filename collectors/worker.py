@@ -10,6 +10,9 @@ from typing import Any
 from celery.signals import celeryd_after_setup, task_prerun, worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import close_old_connections, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
 
 from collectors import background, backlog
 from collectors.backlog import AWAY
@@ -59,6 +62,14 @@ def take_own_queue(sender: str, instance: Any, **_: Any) -> None:
 def check_database(**_: Any) -> None:
     """Drop a database connection that is too old or broke in the last task, and test it before its first use."""
     close_old_connections()
+
+
+@receiver(connection_created)
+def plan_once(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    """Have prepared statements planned once a connection: Postgres would plan the first five runs of each apart."""
+    if Identity.polls and settings.DATABASE_PREPARE:
+        with connection.cursor() as cursor:
+            cursor.execute("SET plan_cache_mode = force_generic_plan")
 
 
 @worker_ready.connect(weak=False)

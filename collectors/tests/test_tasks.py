@@ -1,5 +1,9 @@
 from collections.abc import Callable
 
+import pytest
+from django.db import connection
+from pytest_django.fixtures import Settings
+
 from collectors import leases, tasks, worker
 from collectors.models import Beat, PollLease, PollWorker
 from collectors.tests.conftest import Poller
@@ -7,6 +11,8 @@ from fleet.models import Cache
 from launcher.valkey import Valkey
 
 CacheAt = Callable[..., Cache]
+# A pooler that hands out its connections to others must not find them changed.
+PLANNED = [(True, True, "force_generic_plan"), (False, True, "auto"), (True, False, "auto")]
 
 
 def test_polls_come_in_by_a_task(poller: Poller, cache_at: CacheAt, valkey_server: Callable[..., Valkey]) -> None:
@@ -30,6 +36,26 @@ def test_care_of_samples_comes_in_by_tasks(db: None) -> None:
     tasks.roll_up()
     tasks.keep_partitions()
     tasks.forget_lost_workers()
+
+
+@pytest.mark.parametrize(("polls", "prepares", "mode"), PLANNED)
+def test_pollers_have_their_statements_planned_once(
+    transactional_db: None,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Settings,
+    polls: bool,
+    prepares: bool,
+    mode: str,
+) -> None:
+    monkeypatch.setattr(worker.Identity, "polls", polls)
+    settings.DATABASE_PREPARE = prepares
+    connection.close()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW plan_cache_mode")
+
+        assert cursor.fetchone() == (mode,)
+    connection.close()
 
 
 def test_a_sign_of_life_names_the_worker(db: None) -> None:
