@@ -4,13 +4,12 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache
 
 from django.db.models import Q
 
+from collectors.causes import Cause
 from collectors.event import Event
-from collectors.failures import Cause, ReadError
-from collectors.models import NodeFact, NodeStatus, Step
+from collectors.models import NodeFact, NodeStatus
 from fleet.models import Cache, Node
 
 # A node that was asked longer ago than this many intervals was not asked: silence of ours is no evidence.
@@ -104,12 +103,7 @@ def _add_nodes(found: dict[int, Watched]) -> None:
 
 def is_evidence(status: NodeStatus) -> bool:
     """Return whether the last failure shows that the server does not serve, rather than that it is slow."""
-    return status.failed_reason in _evidence()
-
-
-@cache
-def _evidence() -> frozenset[str]:
-    return frozenset(ReadError(Step.CONNECT, cause).reason() for cause in (Cause.REFUSED, Cause.CUT))
+    return status.failed_cause in {Cause.REFUSED, Cause.CUT}
 
 
 def _add_policies(found: dict[int, Watched]) -> None:

@@ -44,7 +44,7 @@ class Look:
     node: NodeRow
     support: Support
     seen: ClientList = field(default_factory=lambda: ClientList(own_name=CONNECTION_NAME))
-    failure: str = ""
+    failure: ReadError | None = None
     bytes_read: int = 0
     seconds: float = 0.0
 
@@ -52,7 +52,8 @@ class Look:
         return ClientReading(
             node_id=self.node.pk,
             read_at=now,
-            failure=self.failure,
+            failed_cause=self.failure.cause if self.failure else "",
+            failed_words=self.failure.words if self.failure else "",
             connections=self.seen.connections,
             own=self.seen.own,
             replication=self.seen.replication,
@@ -127,9 +128,9 @@ async def _look_at_all(looks: Sequence[Look], way: Way, end: float) -> None:
             async with asyncio.timeout(min(NODE_SECONDS, end - began)):
                 await _look_at(look, way)
         except ReadError as failure:
-            look.failure = failure.reason()
+            look.failure = failure
         except TimeoutError:
-            look.failure = ReadError(Step.INFO, Cause.SILENT).reason()
+            look.failure = ReadError(Step.INFO, Cause.SILENT)
         look.seconds = time.monotonic() - began
 
 

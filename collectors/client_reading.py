@@ -5,6 +5,7 @@ from datetime import timedelta
 from django.db import models
 from django.utils import timezone
 
+from collectors.causes import sentence_of
 from fleet.models import Cache, Node
 
 # Rows name people's machines; they are for finding a connection now, not for keeping.
@@ -16,8 +17,9 @@ class ClientReading(models.Model):
 
     node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="client_readings")
     read_at = models.DateTimeField()
-    # Why the list could not be read, in English; empty where it was.
-    failure = models.CharField(max_length=300, blank=True)
+    # Why the list could not be read: a value of Cause, and the server's words; empty where it was.
+    failed_cause = models.CharField(max_length=40, blank=True)
+    failed_words = models.CharField(max_length=200, blank=True)
     # Connections of applications; ours and those of replication are counted apart.
     connections = models.PositiveIntegerField(default=0)
     own = models.PositiveIntegerField(default=0)
@@ -34,6 +36,11 @@ class ClientReading(models.Model):
 
     def __str__(self) -> str:
         return f"{self.connections} connections of {self.node_id} at {self.read_at:%H:%M:%S}"
+
+    @property
+    def failure(self) -> str:
+        """Return why the list could not be read, in the active language."""
+        return sentence_of(self.failed_cause, self.failed_words)
 
 
 class ClientRows(models.Model):

@@ -16,7 +16,7 @@ READ = """
         SELECT DISTINCT ON (node_id, bucket) id, node_id, bucket FROM (
             SELECT id, node_id, read_at, date_bin(%(step)s, read_at, 'epoch') AS bucket
             FROM collectors_clientreading
-            WHERE node_id = ANY(%(nodes)s::int[]) AND read_at >= %(start)s AND read_at < %(end)s AND failure = ''
+            WHERE node_id = ANY(%(nodes)s::int[]) AND read_at >= %(start)s AND read_at < %(end)s AND failed_cause = ''
         ) AS placed ORDER BY node_id, bucket, read_at DESC
     ) AS chosen JOIN collectors_clientreading AS reading USING (id)
 """

@@ -43,6 +43,9 @@ class NodeState:
     config: dict[str, Any] = field(default_factory=dict)
     is_evicting: bool = False
     connections: int | None = None
+    # The reason again, so that pages can tell it in their reader's language.
+    cause: str = ""
+    words: str = ""
 
     @property
     def answers(self) -> bool:
@@ -212,7 +215,10 @@ def outages(before: CacheState, after: CacheState) -> Iterator[Happening]:
     pairs = pairs_of(before, after)
     silent = [new for old, new in pairs if new.failing_since and not old.failing_since and new.answered_at]
     if silent:
-        nodes = tuple(n.entry(since=n.failing_since, failures=n.failures, reason=n.reason) for n in silent)
+        nodes = tuple(
+            n.entry(since=n.failing_since, failures=n.failures, reason=n.reason, cause=n.cause, words=n.words)
+            for n in silent
+        )
         yield Happening(Kind.UNREACHABLE, min(n.failing_since or after.at for n in silent), nodes, step="begin")
     back = [
         new.entry(until=after.at, failures=new.failures, is_restarted=was_restarted(old, new, after.at))

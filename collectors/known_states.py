@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from collectors import latest
+from collectors.causes import english_of
 from collectors.event_detection import CHANGED_FACTS, CacheState, NodeState
 from collectors.models import NodeFact, NodeStatus
 from collectors.topology import address_text
@@ -53,13 +54,15 @@ def node_state(
         seconds(status.answered_at if status else None),
         seconds(status.failing_since if status else None),
         status.failures if status else 0,
-        status.failed_reason if status else "",
+        english_of(status.failed_cause, status.failed_words) if status else "",
         facts.get("run_id", ""),
         getattr(newest, "uptime_in_seconds", None),
         version_of(facts),
         config,
         is_evicting,
         getattr(newest, "connected_clients", None),
+        status.failed_cause if status else "",
+        status.failed_words if status else "",
     )
 
 

@@ -10,6 +10,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from collectors.causes import sentence_of
 from collectors.client_reading import ClientReading as ClientReading
 from collectors.client_reading import ClientRows as ClientRows
 from collectors.client_reading import ClientTurn as ClientTurn
@@ -52,13 +53,19 @@ class NodeStatus(models.Model):
     answered_at = models.DateTimeField(null=True)
     failing_since = models.DateTimeField(null=True)
     failed_step = models.CharField(max_length=8, choices=Step.choices, blank=True)
-    # A sentence in English from our own code, with the server's words cut to 200 printable characters.
-    failed_reason = models.CharField(max_length=300, blank=True)
+    # A value of Cause, and the server's words cut to 200 printable characters.
+    failed_cause = models.CharField(max_length=40, blank=True)
+    failed_words = models.CharField(max_length=200, blank=True)
     polls = models.PositiveBigIntegerField(default=0)
     failures = models.PositiveBigIntegerField(default=0)
 
     def __str__(self) -> str:
         return f"{self.node}: {self.failed_reason or 'answers'}"
+
+    @property
+    def failed_reason(self) -> str:
+        """Return why the last poll failed, in the active language; "" where it did not."""
+        return sentence_of(self.failed_cause, self.failed_words)
 
 
 class NodeFact(models.Model):

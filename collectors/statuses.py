@@ -9,17 +9,19 @@ from collectors.models import NodeStatus
 
 RECORD = """
     INSERT INTO collectors_nodestatus AS status
-        (node_id, attempted_at, answered_at, failing_since, failed_step, failed_reason, polls, failures)
-    SELECT seen.node_id, %s, CASE WHEN step = '' THEN %s END, CASE WHEN step <> '' THEN %s END, step, reason, 1,
-        (step <> '')::int
-    FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS seen (node_id, step, reason)
+        (node_id, attempted_at, answered_at, failing_since, failed_step, failed_cause, failed_words, polls,
+        failures)
+    SELECT seen.node_id, %s, CASE WHEN step = '' THEN %s END, CASE WHEN step <> '' THEN %s END, step,
+        cause, words, 1, (step <> '')::int
+    FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[]) AS seen (node_id, step, cause, words)
     JOIN fleet_node ON fleet_node.id = seen.node_id ORDER BY seen.node_id
     ON CONFLICT (node_id) DO UPDATE SET
         attempted_at = EXCLUDED.attempted_at,
         answered_at = COALESCE(EXCLUDED.answered_at, status.answered_at),
         failing_since = CASE WHEN EXCLUDED.failed_step <> ''
             THEN COALESCE(status.failing_since, EXCLUDED.failing_since) END,
-        failed_step = EXCLUDED.failed_step, failed_reason = EXCLUDED.failed_reason,
+        failed_step = EXCLUDED.failed_step, failed_cause = EXCLUDED.failed_cause,
+        failed_words = EXCLUDED.failed_words,
         polls = status.polls + 1, failures = status.failures + EXCLUDED.failures
 """
 
@@ -27,7 +29,8 @@ RECORD = """
 def record(results: Sequence[tuple[int, ReadError | None]], now: datetime) -> None:
     """Write down which nodes answered and which failed, why, and since when."""
     rows = sorted(
-        (node_id, failure.step if failure else "", failure.reason() if failure else "") for node_id, failure in results
+        (node_id, failure.step, failure.cause, failure.words) if failure else (node_id, "", "", "")
+        for node_id, failure in results
     )
     if not rows:
         return

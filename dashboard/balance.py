@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 
 from accounts.models import AuditEntry, User
 from collectors import hot_keys, slot_readings
-from collectors.failures import Cause, ReadError
+from collectors.causes import sentence_of
 from collectors.hot_key_looks import HotKey
 from collectors.hot_key_reading import KEYS_KEPT
-from collectors.models import HotKeyReading, Step
+from collectors.models import HotKeyReading
 from collectors.slot_readings import HotSlot
 from collectors.sources.slots import REDIS_SINCE, VALKEY_SINCE
 from collectors.targets import version_of
@@ -34,7 +34,6 @@ MEASURES = (
     "network_output_bytes_per_second",
 )
 SLOTS_SHOWN, KEYS_SHOWN = 40, 50
-CAUSES = {cause.value for cause in Cause}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +81,7 @@ class KeyLookAt:
     @property
     def failure(self) -> str:
         """Return why nothing was read, in the active language."""
-        if self.reading is None or not self.reading.failed_cause:
-            return ""
-        if self.reading.failed_cause not in CAUSES:
-            return self.reading.failed_words
-        return ReadError(Step.INFO, Cause(self.reading.failed_cause), self.reading.failed_words).sentence()
+        return sentence_of(self.reading.failed_cause, self.reading.failed_words) if self.reading else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ def trends(cache: Cache, now: datetime) -> dict[str, Trend]:
 
 def connections_by_user(node_ids: Sequence[int], now: datetime) -> dict[str, int]:
     """Return the connections of applications by the user that they signed in as, as the last client lists say."""
-    rows = ClientReading.objects.filter(node_id__in=node_ids, read_at__gte=now - READINGS_COUNT, failure="")
+    rows = ClientReading.objects.filter(node_id__in=node_ids, read_at__gte=now - READINGS_COUNT, failed_cause="")
     newest = rows.order_by("node_id", "-read_at").distinct("node_id").values_list("groups__user", flat=True)
     found = Counter[str]()
     for groups in newest:

@@ -14,7 +14,7 @@ from alerts.evaluate import Outcome
 from alerts.rule import Rule
 from alerts.spec_form import read_spec
 from collectors import samples
-from collectors.failures import Cause, ReadError
+from collectors.causes import Cause
 from collectors.metrics.hot import HOT_INDEX, HOT_NAMES
 from collectors.models import NodeStatus, Step
 from collectors.tests.cast import cache_with_nodes
@@ -87,7 +87,7 @@ class Fleet:
     def failed(self, node: Node, cause: Cause = Cause.SILENT) -> None:
         status, _made = NodeStatus.objects.get_or_create(node=node)
         status.attempted_at, status.failing_since = self.at, status.failing_since or self.at
-        status.failed_step, status.failed_reason = Step.CONNECT, ReadError(Step.CONNECT, cause).reason()
+        status.failed_step, status.failed_cause = Step.CONNECT, cause
         status.save()
 
 

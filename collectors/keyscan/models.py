@@ -193,9 +193,7 @@ class ScanShard(models.Model):
 
     class Meta:
         ordering = ("number", "address")
-        constraints = (
-            models.UniqueConstraint(fields=("node",), condition=Q(is_active=True), name="one_scan_a_node"),
-        )
+        constraints = (models.UniqueConstraint(fields=("node",), condition=Q(is_active=True), name="one_scan_a_node"),)
 
     def __str__(self) -> str:
         return f"shard {self.number} on {self.address}"

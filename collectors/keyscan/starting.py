@@ -16,9 +16,7 @@ from collectors.keyscan.reasons import Reason, ScanRefusedError
 from fleet.models import Cache
 
 
-def start(
-    cache: Cache, asked: ScanOptions, brake: str, author: str = "", schedule: ScanSchedule | None = None
-) -> Scan:
+def start(cache: Cache, asked: ScanOptions, brake: str, author: str = "", schedule: ScanSchedule | None = None) -> Scan:
     """Store a scan for a worker to take up. Raise ScanRefusedError where that is not possible now."""
     if cache.is_paused:
         raise ScanRefusedError(Reason.PAUSED_CACHE)

@@ -19,7 +19,7 @@ def have_read(node: Node, minutes_ago: float, failure: str = "", **connections: 
     rows = [[None if name == "rest" else name, number, 0, 0, 0, 0] for name, number in connections.items()]
     groups = {"name": rows, "user": [["default", sum(connections.values()), 0, 0, 0, 0]]}
     read_at = NOW - timedelta(minutes=minutes_ago)
-    ClientReading.objects.create(node=node, read_at=read_at, failure=failure, groups=groups)
+    ClientReading.objects.create(node=node, read_at=read_at, failed_cause=failure, groups=groups)
 
 
 def read(*nodes: Node, by: str = "name") -> Trends:

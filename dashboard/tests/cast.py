@@ -44,7 +44,8 @@ def member(number: int = 1, role: str = "primary", facts: dict[str, str] | None 
 
 
 def failing(node: WatchedNode, since: datetime) -> WatchedNode:
-    status = NodeStatus(node=node.node, failing_since=since, failed_step="connect", failed_reason="connection refused")
+    status = NodeStatus(node=node.node, failing_since=since, failed_step="connect", failed_cause="other")
+    status.failed_words = "connection refused"
     return WatchedNode(node.node, node.latest, status, node.facts, node.in_many_shards)
 
 

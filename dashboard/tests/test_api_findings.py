@@ -25,7 +25,8 @@ def silent(cache: Cache) -> None:
             node=node,
             failing_since=timezone.now() - timedelta(minutes=3),
             failed_step="connect",
-            failed_reason="refused",
+            failed_cause="other",
+            failed_words="refused",
         )
 
 

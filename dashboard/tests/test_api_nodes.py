@@ -5,6 +5,7 @@ from django.utils import timezone
 from accounts.models import Role
 from accounts.tests.cast import bearer_of
 from collectors import samples
+from collectors.causes import sentence_of
 from collectors.models import NodeStatus
 from collectors.tests.cast import cache_with_nodes, noon, reading
 from dashboard.tests.api import ROOT, call
@@ -33,11 +34,11 @@ def test_it_says_null_where_nothing_is_known() -> None:
 
 def test_it_says_why_a_node_does_not_answer() -> None:
     node = cache_with_nodes().nodes.get()
-    NodeStatus.objects.create(node=node, failing_since=noon(), failed_step="connect", failed_reason="Nothing listens.")
+    NodeStatus.objects.create(node=node, failing_since=noon(), failed_step="connect", failed_cause="refused")
 
     shown = call(Role.VIEWER, "get", "/caches/game/nodes").json()["nodes"][0]
 
-    assert (shown["failed_step"], shown["failed_reason"]) == ("connect", "Nothing listens.")
+    assert (shown["failed_step"], shown["failed_reason"]) == ("connect", sentence_of("refused", ""))
 
 
 def test_it_leaves_out_nodes_that_left() -> None:

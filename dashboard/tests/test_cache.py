@@ -61,7 +61,11 @@ def test_it_says_since_when_a_node_is_silent_and_why() -> None:
     sampled(cache, used_memory=1)
     since = timezone.now() - timedelta(minutes=3)
     NodeStatus.objects.create(
-        node=cache.nodes.get(role="replica"), failing_since=since, failed_step="connect", failed_reason="refused"
+        node=cache.nodes.get(role="replica"),
+        failing_since=since,
+        failed_step="connect",
+        failed_cause="other",
+        failed_words="refused",
     )
 
     html = page()

@@ -96,7 +96,9 @@ def test_it_folds_what_is_beyond_fifty(cache: Cache) -> None:
 
 def test_it_says_why_a_node_is_not_read(cache: Cache, settings: Settings) -> None:
     first = cache.nodes.all()[0]
-    ClientReading.objects.create(node=first, read_at=timezone.now(), failure="NOPERM no clients")
+    ClientReading.objects.create(
+        node=first, read_at=timezone.now(), failed_cause="other", failed_words="NOPERM no clients"
+    )
     settings.CLIENTS_LIMIT = 8
 
     html = page()

@@ -92,7 +92,7 @@ def test_it_names_a_cache_that_does_not_answer_and_why() -> None:
     cache = cache_with_nodes()
     since = timezone.now() - timedelta(minutes=3)
     NodeStatus.objects.create(
-        node=cache.nodes.get(), failing_since=since, failed_step="connect", failed_reason="refused"
+        node=cache.nodes.get(), failing_since=since, failed_step="connect", failed_cause="other", failed_words="refused"
     )
 
     html = page()
@@ -104,7 +104,13 @@ def test_it_names_a_cache_that_does_not_answer_and_why() -> None:
 def test_it_escapes_what_servers_say() -> None:
     cache = cache_with_nodes()
     since = timezone.now() - timedelta(minutes=3)
-    NodeStatus.objects.create(node=cache.nodes.get(), failing_since=since, failed_step="info", failed_reason=HOSTILE)
+    NodeStatus.objects.create(
+        node=cache.nodes.get(),
+        failing_since=since,
+        failed_step="info",
+        failed_words=HOSTILE,
+        failed_cause="error_reply",
+    )
     Cache.objects.filter(pk=cache.pk).update(labels={"team": HOSTILE})
 
     html = page(f"?q={HOSTILE}")

@@ -33,7 +33,11 @@ def polled_cache(name: str = "game", **lease: object) -> Cache:
 
 def fail(cache: Cache, reason: str = "refused") -> None:
     NodeStatus.objects.filter(node__cache=cache).update(
-        failing_since=timezone.now() - timedelta(minutes=5), failed_step="connect", failed_reason=reason, failures=7
+        failing_since=timezone.now() - timedelta(minutes=5),
+        failed_step="connect",
+        failed_cause="error_reply",
+        failed_words=reason,
+        failures=7,
     )
 
 

@@ -148,7 +148,7 @@ def test_it_counts_no_client_list_that_is_old_or_failed(
 ) -> None:
     groups = {"user": [["default", 9, 0, 0, 0, 0]]}
     read_at = now - timedelta(minutes=minutes)
-    ClientReading.objects.create(node=cache.nodes.get(), read_at=read_at, groups=groups, failure=failure)
+    ClientReading.objects.create(node=cache.nodes.get(), read_at=read_at, groups=groups, failed_cause=failure)
 
     assert read(cache, now).connections_by_user == {}
 
