@@ -16,10 +16,16 @@ os.environ.setdefault("SHARDWATCH_LOG_LEVEL", "WARNING")
 django.setup()
 
 # Models can be imported only after Django's setup.
-from bench import collect, pages, prices, storage  # noqa: E402
+from bench import collect, memkeys, pages, prices, storage  # noqa: E402
 from bench.report import Report, write_json  # noqa: E402
 
-BENCHES = {"storage": storage.run, "pages": pages.run, "collect": collect.run, "prices": prices.run}
+BENCHES = {
+    "storage": storage.run,
+    "pages": pages.run,
+    "collect": collect.run,
+    "prices": prices.run,
+    "memkeys": memkeys.run,
+}
 STATUSES = "Exit status: 0 all measured and every bar holds, 1 a bar is missed, 2 something could not be measured."
 
 

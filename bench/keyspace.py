@@ -3,16 +3,19 @@
 The same seed and number of keys give the same keys and values on every server.
 """
 
+import binascii
+import bisect
 import itertools
 import random
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import hiredis
 
-from launcher.resp import Address
+from launcher.valkey import SLOTS
 
+# Commands sent together, and elements of a giant written by one.
 BLOCK = 500
 SEED = 20_241
 GIANTS = 80
@@ -34,22 +37,19 @@ Words = tuple[Any, ...]
 
 
 class Keyspace:
-    """Yields the commands that make the keys, block by block."""
+    """The commands that make the keys."""
 
     def __init__(self, keys: int, seed: int = SEED) -> None:
         self.keys = keys
         self._rng = random.Random(seed)
         self._filler = self._rng.randbytes(FILLER_BYTES)
 
-    def blocks(self) -> Iterator[tuple[bytes, int]]:
-        """Yield packed commands with their number. Every command makes one key, or more of a giant one."""
+    def commands(self) -> Iterator[Words]:
+        """Yield the commands. Every one makes a key, or a part of a giant one."""
         small = self.keys - GIANTS
-        for start in range(0, small, BLOCK):
-            commands = [self._small(number) for number in range(start, min(start + BLOCK, small))]
-            yield b"".join(map(pack, commands)), len(commands)
+        yield from map(self._small, range(small))
         for number in range(GIANTS):
-            commands = list(self._giant(number))
-            yield b"".join(map(pack, commands)), len(commands)
+            yield from self._giant(number)
 
     def _value(self, size: int) -> bytes:
         if size >= FILLER_BYTES:
@@ -122,25 +122,49 @@ def pack(words: Words) -> bytes:
     return packed
 
 
-def fill(address: Address, keys: int, seed: int = SEED) -> None:
-    """Write the keys to a server, or to a primary of a cluster whose slots hold every key. Raise for an error reply."""
-    with socket.create_connection(address) as connection:  # type: ignore[arg-type]
-        reader, waiting = hiredis.Reader(), 0
-        for payload, count in Keyspace(keys, seed).blocks():
-            connection.sendall(payload)
-            waiting += count
-            if waiting > BLOCK * 4:
-                waiting -= _read(connection, reader, waiting - BLOCK * 2)
-        _read(connection, reader, waiting)
+class _Writer:
+    """Writes commands to one server without waiting for each reply. Raise ReplyError for an error."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._connection = socket.create_connection(address)
+        self._reader = hiredis.Reader()
+        self._waiting: list[bytes] = []
+        self._unread = 0
+
+    def add(self, packed: bytes) -> None:
+        self._waiting.append(packed)
+        if len(self._waiting) == BLOCK:
+            self._send()
+
+    def _send(self) -> None:
+        self._connection.sendall(b"".join(self._waiting))
+        self._unread += len(self._waiting)
+        self._waiting = []
+        self._read(until=2 * BLOCK)
+
+    def close(self) -> None:
+        self._send()
+        self._read(until=0)
+        self._connection.close()
+
+    def _read(self, until: int) -> None:
+        while self._unread > until:
+            self._reader.feed(self._connection.recv(FILLER_BYTES))
+            while (reply := self._reader.gets()) is not False:
+                if isinstance(reply, hiredis.ReplyError):
+                    raise reply
+                self._unread -= 1
 
 
-def _read(connection: socket.socket, reader: hiredis.Reader, wanted: int) -> int:
-    """Take replies off the connection until `wanted` came; return how many did."""
-    taken = 0
-    while taken < wanted:
-        reader.feed(connection.recv(FILLER_BYTES))
-        while (reply := reader.gets()) is not False:
-            if isinstance(reply, hiredis.ReplyError):
-                raise reply
-            taken += 1
-    return taken
+def fill(addresses: Sequence[tuple[str, int]], keys: int, seed: int = SEED) -> None:
+    """Write the keys to a server, or to the primaries of a cluster, which hold equal shares of the slots in order."""
+    writers = [_Writer(address) for address in addresses]
+    starts = [SLOTS * number // len(writers) for number in range(len(writers))]
+    for words in Keyspace(keys, seed).commands():
+        writers[bisect.bisect_right(starts, _slot(words[1])) - 1].add(pack(words))
+    for writer in writers:
+        writer.close()
+
+
+def _slot(name: str) -> int:
+    return binascii.crc_hqx(name.encode(), 0) % SLOTS

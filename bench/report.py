@@ -20,7 +20,8 @@ class Row:
     """One measure. `ours` and `peer` are medians over `runs`; `ratio` is ours to the peer's.
 
     `spread` is the distance between the quartiles of our runs as a share of their median; None of one run.
-    `bar` is the highest ratio allowed, or where `bar_on` is "ours" the highest figure; an aim has no bar.
+    `bar` is the highest ratio allowed, or where `bar_on` is "ours" the highest figure; with `is_least` it is the
+    lowest. An aim has no bar.
     """
 
     measure: str
@@ -32,6 +33,7 @@ class Row:
     bar: float | None = None
     bar_on: str = "ratio"
     note: str = ""
+    is_least: bool = False
 
     @property
     def ratio(self) -> float | None:
@@ -41,7 +43,9 @@ class Row:
     def holds(self) -> bool | None:
         """Return whether the bar holds; None where there is none or nothing to hold it against."""
         judged = self.ratio if self.bar_on == "ratio" else self.ours
-        return None if self.bar is None or judged is None else judged <= self.bar
+        if self.bar is None or judged is None:
+            return None
+        return judged >= self.bar if self.is_least else judged <= self.bar
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "ratio": self.ratio, "holds": self.holds}
@@ -120,7 +124,7 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 def _cells(row: Row) -> tuple[str, ...]:
     verdict = {True: "holds", False: "MISSED", None: ""}[row.holds]
-    bar = "-" if row.bar is None else f"{row.bar:g}{'x' if row.bar_on == 'ratio' else ''}"
+    bar = "-" if row.bar is None else f"{'>= ' * row.is_least}{row.bar:g}{'x' if row.bar_on == 'ratio' else ''}"
     ratio = "-" if row.ratio is None else f"{row.ratio:.2f}x"
     spread = "-" if row.spread is None else f"{row.spread:.0%}"
     remark = ", ".join(part for part in (verdict, row.note) if part)

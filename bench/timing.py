@@ -2,6 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def interleaved(ways: Mapping[str, Callable[[], object]], runs: int, warm_up: int = 3) -> dict[str, list[float]]:
@@ -22,3 +25,13 @@ def percentile(values: list[float], share: float) -> float:
     if not values:
         raise ValueError("no values, no percentile")
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def turns(ways: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
+    """Return what each way gave in each round; every other round goes through them backwards."""
+    found: dict[str, list[T]] = {name: [] for name in ways}
+    for number in range(rounds):
+        order = list(ways.items())
+        for name, act in reversed(order) if number % 2 else order:
+            found[name].append(act())
+    return found
