@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from collectors import series
 from collectors.event import Event
 from collectors.series import Series
+from dashboard.commands import read_errors
+from dashboard.error_words import meaning_of
 from dashboard.event_words import moment
+from dashboard.watched import WatchedNode, nodes_of
+from fleet.models import Cache
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 # What is compared with the failover itself.
 MARGIN = timedelta(minutes=5)
+ERRORS_SHOWN = 5
+# Later on the shard of today says nothing of this failover.
+PRESENT_SPAN = timedelta(days=1)
 COMMANDS, ERRORS = "commands_per_second", "error_replies_per_second"
 STATE, SLOTS, RESYNCS = "cluster_state_ok", "cluster_slots_ok", "sync_full"
 
@@ -24,6 +34,30 @@ class Rates:
 
     commands: float | None
     errors: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorSeen:
+    """A type of error that was answered since the failover began, per second; None is not known."""
+
+    name: str
+    before: float | None
+    since: float
+
+    @property
+    def meaning(self) -> StrOrPromise:
+        return meaning_of(self.name).sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A node of the shard as it is now; None is not reported."""
+
+    address: str
+    role: str
+    answers: bool
+    master_link_up: bool | None
+    lag_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +75,10 @@ class Story:
     interval_seconds: int
     rates: tuple[tuple[str, Rates], ...]
     full_resyncs: int | None
+    errors: Sequence[ErrorSeen]
+    # The shard today, where the event does not lie far back.
+    present: Sequence[Present]
+    is_young: bool
 
 
 def tell(event: Event, now: datetime) -> Story:
@@ -73,7 +111,39 @@ def tell(event: Event, now: datetime) -> Story:
             ("after", rates(found, (during[1], during[1] + MARGIN))),
         ),
         full_resyncs(event, began - MARGIN, min(ended + MARGIN, now)),
+        errors_seen(event.cache, began, min(ended + MARGIN, now)),
+        present(event) if now - ended < PRESENT_SPAN else (),
+        now < ended + MARGIN,
     )
+
+
+def errors_seen(cache: Cache, began: datetime, end: datetime) -> list[ErrorSeen]:
+    """Return the most frequent errors of the whole cache since the failover began, and how often they came before."""
+    if began >= end:
+        return []
+    usual, measured = read_errors(cache, began - MARGIN, began)
+    before = {row.name: row.per_second for row in usual}
+    rows, _seconds = read_errors(cache, began, end)
+    return [
+        ErrorSeen(row.name, before.get(row.name, 0.0) if measured else None, row.per_second)
+        for row in rows[:ERRORS_SHOWN]
+    ]
+
+
+def present(event: Event) -> list[Present]:
+    """Return the nodes of the shard as they are now, the primary first."""
+    ids = {node["id"] for node in (*event.data["before"], *event.data["after"])}
+    members = nodes_of([event.cache_id or 0]).get(event.cache_id or 0, [])
+    shards = {member.node.shard_id for member in members if member.node.pk in ids}
+    found = [member for member in members if member.node.shard_id in shards]
+    return [present_of(member) for member in sorted(found, key=lambda member: not member.is_primary)]
+
+
+def present_of(member: WatchedNode) -> Present:
+    link = member.value("master_link_up")
+    answers = member.latest is not None and not member.is_failing
+    is_up = None if link is None else bool(link)
+    return Present(member.node.address, member.node.role, answers, is_up, member.value("replication_lag_seconds"))
 
 
 def line_of(one: Series, label: str) -> list[float | None]:

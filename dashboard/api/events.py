@@ -124,6 +124,20 @@ class StoryRates(Schema):
     errors: float | None = Field(description="Error replies per second.")
 
 
+class StoryError(Schema):
+    name: str
+    before: float | None = Field(description="Per second in the five minutes before.")
+    since: float = Field(description="Per second since it began.")
+
+
+class StoryNode(Schema):
+    address: str
+    role: str
+    answers: bool
+    master_link_up: bool | None
+    lag_seconds: float | None
+
+
 class StoryAnswer(Schema):
     """What the samples around a failover tell; null is not known."""
 
@@ -137,6 +151,9 @@ class StoryAnswer(Schema):
     interval_seconds: int = Field(description="Between two polls: nothing is known more exactly.")
     full_resyncs: int | None
     rates: list[StoryRates]
+    errors: list[StoryError] = Field(description="The most frequent types, of the whole cache.")
+    present: list[StoryNode] = Field(description="The shard as it is now; empty a day later.")
+    is_young: bool = Field(description="Less than five minutes have passed: the figures still change.")
 
 
 @router.get("", response={200: EventPage, **problems(404)}, operation_id="list_events", summary="List events")

@@ -1,5 +1,6 @@
 """Pages of events: lists, the form for notes, the story of one."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -9,11 +10,14 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Role
 from accounts.tests.cast import client_of
-from collectors import samples
+from collectors import samples, tallies
 from collectors.event import NOTE_KINDS, Event, Kind
+from collectors.models import NodeStatus
+from collectors.tallies import ERROR, NodeTallies, Tally
 from collectors.tests.cast import cache_with_nodes, noon, reading
-from dashboard import event_words
+from dashboard import event_words, failover_story
 from dashboard.event_words import sentence
+from dashboard.tests.test_fleet import sampled
 from fleet.models import Cache
 
 pytestmark = pytest.mark.django_db
@@ -225,6 +229,79 @@ def test_a_failover_without_samples_says_what_is_not_known() -> None:
 
     assert "not reported" in html
     assert "no gap seen" in html
+
+
+def failed_over_lately(cache: Cache, minutes: int = 2) -> Event:
+    at = timezone.now() - timedelta(minutes=minutes)
+    story = told_failover(cache, old_answered_at=None)
+    Event.objects.filter(pk=story.pk).update(at=at)
+    return story
+
+
+def test_a_story_names_the_errors_that_clients_got() -> None:
+    cache = cache_with_nodes(1, 1)
+    story, node = failed_over_lately(cache, 10), cache.nodes.order_by("pk")[0]
+    for minutes, count in ((12, 6), (8, 600)):
+        at = timezone.now().replace(microsecond=0) - timedelta(minutes=minutes)
+        tallies.write([NodeTallies(node.pk, at, 60, ERROR, {"READONLY": Tally(count), "MOVED": Tally(count // 6)})])
+
+    html = page(f"/events/{story.pk}/")
+
+    assert html.index("<code>READONLY</code>") < html.index("<code>MOVED</code>")
+    assert "Writes were sent to a replica." in html
+    assert re.search(r'<td class="num">0.10/s</td><td class="num">10/s</td>', html)
+
+
+def test_a_story_without_errors_says_so() -> None:
+    assert "None was counted." in page(f"/events/{failed_over_lately(cache_with_nodes(1, 1)).pk}/")
+
+
+def test_a_story_does_not_take_an_unmeasured_time_for_a_quiet_one() -> None:
+    cache = cache_with_nodes(1, 1)
+    story = failed_over_lately(cache)
+    at = timezone.now().replace(microsecond=0) - timedelta(minutes=1)
+    tallies.write([NodeTallies(cache.nodes.order_by("pk")[0].pk, at, 60, ERROR, {"OOM": Tally(60)})])
+
+    (seen,) = failover_story.tell(Event.objects.get(pk=story.pk), timezone.now()).errors
+
+    assert (seen.name, seen.before, seen.since) == ("OOM", None, 1.0)
+
+
+def test_a_story_ends_with_the_shard_as_it_is_now() -> None:
+    cache = cache_with_nodes(1, 1)
+    sampled(cache, master_link_up=True, replication_lag_seconds=3)
+    story = failed_over_lately(cache)
+
+    html = page(f"/events/{story.pk}/")
+
+    assert "The shard now" in html
+    assert re.search(r"linked, 3\s+s behind", html)
+
+    NodeStatus.objects.create(node=cache.nodes.get(role="replica"), failing_since=timezone.now(), failed_step="ping")
+    present = failover_story.tell(Event.objects.get(pk=story.pk), timezone.now()).present
+
+    assert [(node.role, node.answers) for node in present] == [("primary", True), ("replica", False)]
+
+
+def test_a_story_says_that_a_replica_lost_its_primary_again() -> None:
+    cache = cache_with_nodes(1, 1)
+    sampled(cache, master_link_up=False)
+
+    assert "link to its primary is down" in page(f"/events/{failed_over_lately(cache).pk}/")
+
+
+def test_a_young_story_says_that_it_goes_on() -> None:
+    cache = cache_with_nodes(1, 1)
+
+    assert "since then, so far" in page(f"/events/{failed_over_lately(cache, 2).pk}/")
+    assert "since then, so far" not in page(f"/events/{failed_over_lately(cache, 6).pk}/")
+
+
+def test_an_old_story_says_nothing_of_the_shard_of_today() -> None:
+    cache = cache_with_nodes(1, 1)
+
+    assert "The shard now" in page(f"/events/{failed_over_lately(cache, 1_439).pk}/")
+    assert "The shard now" not in page(f"/events/{failed_over_lately(cache, 1_441).pk}/")
 
 
 def test_a_scaling_says_what_it_came_to() -> None:
