@@ -123,11 +123,15 @@ TICK = int(settings.POLL_TICK_SECONDS)
 CPU = "COALESCE(l.main_thread_cpu_ratio, l.cpu_ratio)"
 HITS, MISSES = "sum(l.keyspace_hits_per_second)", "sum(l.keyspace_misses_per_second)"
 LIMIT = "COALESCE(NULLIF(l.maxmemory, 0), p.plan_memory_bytes)"
+# After a failover the dead primary's last sample is no part of the sums: the new one's is newer.
+PRIMARIES = "FILTER (WHERE l.is_primary AND p.is_succeeded IS NOT TRUE)"
 # A node counts as answering while its newest sample is at most two polls older than the tick at hand.
 SUMMARY = f"""
 WITH present AS (
     SELECT n.cache_id, n.id, n.role, c.plan_memory_bytes, c.poll_interval_seconds,
            max(l.at) OVER (PARTITION BY n.cache_id) AS newest,
+           l.is_primary AND l.at < max(l.at) FILTER (WHERE l.is_primary)
+               OVER (PARTITION BY n.cache_id, COALESCE(n.shard_id, -n.id)) AS is_succeeded,
            GREATEST(max(l.at) OVER (PARTITION BY n.cache_id), %s) AS reference
     FROM fleet_node n JOIN fleet_cache c ON c.id = n.cache_id LEFT JOIN node_latest l ON l.node_id = n.id
     WHERE n.left_at IS NULL AND n.cache_id IN (
@@ -140,10 +144,10 @@ WITH present AS (
         count(*) FILTER (WHERE p.role = 'replica') AS replicas,
         count(*) FILTER (WHERE NOT l.master_link_up) AS links_down,
         min(l.cluster_slots_ok) AS slots_ok, bool_and(l.cluster_state_ok) AS cluster_state_ok,
-        sum(l.used_memory) FILTER (WHERE l.is_primary) AS used_memory,
+        sum(l.used_memory) {PRIMARIES} AS used_memory,
         CASE WHEN bool_and({LIMIT} IS NOT NULL)
-                FILTER (WHERE l.is_primary)
-             THEN sum({LIMIT}) FILTER (WHERE l.is_primary)
+                {PRIMARIES}
+             THEN sum({LIMIT}) {PRIMARIES}
         END AS memory_limit_bytes,
         max(l.memory_used_ratio) AS memory_used_ratio,
         (array_agg(p.id ORDER BY l.memory_used_ratio DESC NULLS LAST))[1] AS fullest_memory_node_id,
@@ -156,12 +160,12 @@ WITH present AS (
             AS fullest_connected_clients,
         (array_agg(l.maxclients ORDER BY l.connections_used_ratio DESC NULLS LAST))[1]
             AS fullest_maxclients,
-        sum(l.commands_per_second) FILTER (WHERE l.is_primary) AS commands_per_second,
+        sum(l.commands_per_second) {PRIMARIES} AS commands_per_second,
         {HITS} / NULLIF({HITS} + {MISSES}, 0) AS hit_ratio,
         sum(l.evicted_keys_per_second) AS evicted_keys_per_second,
         sum(l.rejected_connections_per_second) AS rejected_connections_per_second,
         max(l.replication_lag_bytes) AS replication_lag_bytes,
-        sum(l.keys) FILTER (WHERE l.is_primary) AS keys
+        sum(l.keys) {PRIMARIES} AS keys
     FROM present p
     LEFT JOIN node_latest l ON l.node_id = p.id
         AND l.at >= p.reference - 2 * make_interval(secs => GREATEST(p.poll_interval_seconds, {TICK}))

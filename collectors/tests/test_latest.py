@@ -93,3 +93,35 @@ def test_it_forgets_nodes_that_left() -> None:
     Node.objects.update(left_at="2026-01-01T00:00:00Z")
 
     assert latest.nodes([cache.pk]) == {}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "role_of_old", "keys"),
+    [
+        # The old primary answered last before the failover, and its last sample still counts as one of now.
+        (15, True, 7),
+        # It is back as a replica.
+        (15, False, 7),
+        # Two that call themselves primary at the same time are both counted: nobody knows better.
+        (0, True, 12),
+    ],
+)
+def test_a_dead_primary_counts_no_more_once_another_took_over(seconds: int, role_of_old: bool, keys: int) -> None:
+    cache = cache_with_nodes(shards=2, replicas=1)
+    old, new, other, _replica = Node.objects.order_by("port")
+    samples.write([reading(node, 0, keys=5, is_primary=node != new) for node in (old, new)])
+
+    again = [reading(new, seconds + 15, keys=5, is_primary=True), reading(other, seconds + 15, keys=2)]
+    samples.write([reading(old, 15, keys=5, is_primary=role_of_old), *again])
+
+    assert latest.caches()[cache.pk].keys == keys
+
+
+def test_a_shard_that_missed_a_poll_is_not_taken_for_a_dead_one() -> None:
+    cache = cache_with_nodes(shards=2)
+    first, second = Node.objects.order_by("port")
+    samples.write([reading(first, 0, keys=5), reading(second, 0, keys=2)])
+
+    samples.write([reading(second, 15, keys=3)])
+
+    assert latest.caches()[cache.pk].keys == 8
