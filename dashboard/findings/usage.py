@@ -12,7 +12,7 @@ from dashboard.command_advice import LAYOUT_COMMANDS, advice_for
 from dashboard.commands import CommandRow
 from dashboard.error_words import meaning_of
 from dashboard.findings.finding import Finding, notice
-from dashboard.templatetags.units import percent, rate
+from dashboard.templatetags.units import microseconds, percent, rate
 from dashboard.watched import Watched
 
 COSTLY_SHARE, COSTLY_USEC = 0.01, 5_000.0
@@ -32,17 +32,25 @@ def costly_commands(watched: Watched) -> Finding | None:
     if not rows:
         return None
     worst = max(rows, key=lambda row: row.time_share or 0.0)
-    share, often = percent(worst.time_share), rate(worst.calls_per_second)
-    parts = {"name": watched.cache.name, "command": worst.name.upper(), "share": share, "rate": often}
-    sentence = _("%(name)s runs %(command)s %(rate)s, which takes %(share)s of its time.") % parts
+    figure = percent(worst.time_share) if takes_time(worst) else microseconds(worst.slowest_usec)
+    parts = {"name": watched.cache.name, "command": worst.name.upper(), "figure": figure}
+    parts["rate"] = rate(worst.calls_per_second)
+    if takes_time(worst):
+        sentence = _("%(name)s runs %(command)s %(rate)s, which takes %(figure)s of its time.") % parts
+    else:
+        sentence = _("%(name)s runs %(command)s %(rate)s, up to %(figure)s a call.") % parts
     sentence = f"{sentence} {advice_for(worst)}".rstrip(".")
-    return notice(sentence, _("costly command"), share, "nodes", page_of(watched, "cache-commands"))
+    return notice(sentence, _("costly command"), figure, "nodes", page_of(watched, "cache-commands"))
 
 
 def is_costly(row: CommandRow) -> bool:
     if row.name in LAYOUT_COMMANDS or row.name == SHARED_WITH_US or not advice_for(row):
         return False
-    return (row.time_share or 0.0) >= COSTLY_SHARE or row.slowest_usec >= COSTLY_USEC
+    return takes_time(row) or row.slowest_usec >= COSTLY_USEC
+
+
+def takes_time(row: CommandRow) -> bool:
+    return (row.time_share or 0.0) >= COSTLY_SHARE
 
 
 def layout_storm(watched: Watched) -> Finding | None:

@@ -44,6 +44,15 @@ def test_it_names_the_costly_command_that_takes_most_time_and_the_better_choice(
     assert (found.figure, found.url) == ("30%", "/caches/game-cache/commands/")
 
 
+def test_it_says_how_long_a_rare_command_holds_up_all_others() -> None:
+    found = said(
+        usage.costly_commands(after(command("zrange", calls_per_second=0.05, time_share=0.0003, p99_usec=66e3)))
+    )
+
+    assert found.sentence.replace("\u00a0", " ").startswith("game-cache runs ZRANGE 0.05/s, up to 66 ms a call. Reads")
+    assert found.figure.replace("\u00a0", " ") == "66 ms"
+
+
 @pytest.mark.parametrize(
     ("name", "given", "speaks"),
     [
