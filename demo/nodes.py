@@ -38,12 +38,13 @@ CACHE_OPTIONS = {
         "maxmemory": "48mb",
         "maxmemory-policy": "volatile-lru",
         "maxclients": "500",
+        "cluster-slot-stats-enabled": "yes",
         "cluster-require-full-coverage": "no",
         "cluster-allow-replica-migration": "no",
         # A replica that restarted beside a dead primary must still take over.
         "cluster-replica-validity-factor": "0",
     },
-    "": {"maxmemory": "32mb", "maxmemory-policy": "allkeys-lru", "maxclients": "400"},
+    "": {"maxmemory": "32mb", "maxmemory-policy": "allkeys-lfu", "maxclients": "400"},
 }
 
 

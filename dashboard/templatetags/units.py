@@ -174,6 +174,12 @@ def codes(names: Iterable[str]) -> SafeString:
 
 
 @register.filter
+def whole_seconds(value: Number) -> str:
+    """Return a time that was counted in whole seconds: 0 is less than one."""
+    return _("<1 s") if value == 0 else duration(value)
+
+
+@register.filter
 def exact_time(value: datetime | None) -> str:
     """Return the moment in the viewer's time zone: 2026-03-01 14:05:09 UTC."""
     return "" if not value else date_format(timezone.localtime(value), "Y-m-d H:i:s T")

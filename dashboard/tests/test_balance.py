@@ -108,6 +108,12 @@ def test_the_slot_that_takes_most_time_comes_first(cache: Cache) -> None:
     assert (slot["slot"], slot["keys"], slot["key_share"], slot["seconds"]) == (5, 20, 0.1, pytest.approx(3_000, 0.01))
 
 
+def test_the_first_look_says_when_time_will_be_known(cache: Cache) -> None:
+    slots(cache.nodes.filter(role="primary")[0], [5, 20, 1_000, 1, 1])
+
+    assert "time and bytes are known after the second look" in page()
+
+
 def test_time_that_is_not_counted_is_not_zero(cache: Cache) -> None:
     slots(cache.nodes.filter(role="primary")[0], [5, 20, None, None, None])
 

@@ -154,3 +154,24 @@ def test_milliseconds_are_written_like_other_latencies(value: float, text: str) 
 def test_an_unknown_change_is_not_zero() -> None:
     assert "not reported" in units.signed(None)
     assert "not reported" in units.milliseconds(None)
+
+
+@pytest.mark.parametrize(
+    ("names", "html"),
+    [
+        ([], ""),
+        (["maxmemory"], "<code>maxmemory</code>"),
+        (["keyspace_hits", "keyspace_misses"], "<code>keyspace_hits</code>, <code>keyspace_misses</code>"),
+        (["<b>"], "<code>&lt;b&gt;</code>"),
+    ],
+)
+def test_it_writes_names_of_fields_as_code(names: list[str], html: str) -> None:
+    assert units.codes(names) == html
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "<1 s"), (0.0, "<1 s"), (1, "1 s"), (75, "1 min"), (7_500, "2 h 5 min")]
+)
+def test_zero_whole_seconds_are_less_than_one(value: float, text: str) -> None:
+    assert units.whole_seconds(value) == text
+    assert "not reported" in units.whole_seconds(None)
