@@ -30,6 +30,8 @@ class Sending:
     sequence: int
     opened_at: datetime
     message: Message
+    # The incident's own title, which stays the same from the first message to the last.
+    title: str = ""
     is_test: bool = False
     # What the channel remembered when it accepted an earlier message of the incident.
     handle: str = ""
@@ -65,6 +67,8 @@ class RetryAt(Refusal):
     seconds: float | None = None
     # Whether all messages of the channel wait.
     holds_channel: bool = False
+    # Whether what the channel remembered of the incident is of no use any more.
+    forgets: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address
 from typing import TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 
@@ -39,18 +39,19 @@ async def addresses(host: str, port: int, seconds: float) -> list[str]:
     except (OSError, UnicodeError):
         raise TargetError(RetryAt(cause=Cause.UNKNOWN_HOST, words=host)) from None
     named = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    allowed = [text for text in named if is_allowed(host, text)]
+    allowed = [text for text in named if is_allowed(host, port, text)]
     if not allowed:
         raise TargetError(Final(cause=Cause.PRIVATE_ADDRESS, words=host))
     return allowed
 
 
-def is_allowed(host: str, text: str) -> bool:
+def is_allowed(host: str, port: int, text: str) -> bool:
     """Return whether messages to the host may go to this address of it."""
     address = bare(ipaddress.ip_address(text.partition("%")[0]))
-    if is_public(address):
+    if is_public(address) or is_ours(host, port):
         return True
-    return host.lower() in trusted_hosts() or any(address in network for network in allowed_networks())
+    named = host.lower() in {entry.lower() for entry in settings.ALLOWED_PRIVATE_HOSTS}
+    return named or any(address in network for network in allowed_networks())
 
 
 def bare(address: IpAddress) -> IpAddress:
@@ -66,10 +67,17 @@ def is_public(address: IpAddress) -> bool:
     return address.is_global and not address.is_multicast
 
 
-def trusted_hosts() -> set[str]:
-    """Return the names that may have private addresses: whoever sets the environment knows our network."""
-    pager = urlsplit(settings.PAGERDUTY_URL).hostname or ""
-    return {entry.lower() for entry in settings.ALLOWED_PRIVATE_HOSTS} | {pager}
+def is_ours(host: str, port: int) -> bool:
+    """Return whether the environment points a service there: whoever sets it knows our network."""
+    return any((parts.hostname, port_of(parts)) == (host.lower(), port) for parts in map(urlsplit, own_addresses()))
+
+
+def own_addresses() -> tuple[str, str]:
+    return settings.PAGERDUTY_URL, settings.SLACK_URL
+
+
+def port_of(parts: SplitResult) -> int:
+    return parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def allowed_networks() -> Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]:

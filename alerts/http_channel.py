@@ -9,7 +9,7 @@ from alerts.causes import Cause
 from alerts.channel import Accepted, ChannelKind, Final, Outcome, Refused, RetryAt, Sending, Settings, Told, Unknown
 from alerts.http import Answer, Request, post
 
-FINAL = {
+FINAL: dict[int, Cause] = {
     HTTPStatus.UNAUTHORIZED: Cause.NOT_ALLOWED,
     HTTPStatus.FORBIDDEN: Cause.NOT_ALLOWED,
     HTTPStatus.PROXY_AUTHENTICATION_REQUIRED: Cause.NOT_ALLOWED,
@@ -54,5 +54,5 @@ def refusal(answer: Answer) -> Refused:
         host = urlsplit(answer.headers.get("location", "")).hostname or ""
         return Final(told.status, told.answer, cause=Cause.REDIRECTED, words=host)
     if status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Final(told.status, told.answer, cause=FINAL.get(HTTPStatus(status), Cause.BAD_REQUEST), words=words)
+        return Final(told.status, told.answer, cause=FINAL.get(status, Cause.BAD_REQUEST), words=words)
     return Unknown(told.status, told.answer, cause=Cause.SERVER_ERROR, words=words)

@@ -9,6 +9,7 @@ from django.db.models import Q
 from alerts import outbox
 from alerts.message import Message
 from alerts.models import Channel, Incident, Kind, Reason
+from alerts.text import storable
 
 
 @transaction.atomic
@@ -19,7 +20,7 @@ def open_incident(
     new = Incident(
         subject=subject,
         reason=reason,
-        title=message.title[:300],
+        title=storable(message.title)[:300],
         severity=message.severity,
         opened_at=message.at,
         **fields,

@@ -19,10 +19,11 @@ from django.db import connection, transaction
 from django.db.models import OuterRef, Subquery
 from kombu.exceptions import OperationalError
 
-from alerts import fallbacks
+from alerts import fallbacks, wording
 from alerts.channel import Sending
 from alerts.message import Message
 from alerts.models import Channel, Delivery, Incident, Kind
+from alerts.text import storable
 
 logger = logging.getLogger(__name__)
 QUEUE = "alerts"
@@ -105,10 +106,17 @@ class Claim:
             incident_key=incident.dedup_key,
             sequence=row.sequence,
             opened_at=incident.opened_at,
-            message=Message.from_json(row.payload),
+            message=self.message(),
+            title=incident.title,
             is_test=incident.is_test,
             handle=getattr(row, "remembered", None) or "",
         )
+
+    def message(self) -> Message:
+        """Return what is to be told; a fall-back is told why it is asked."""
+        built = Message.from_json(self.delivery.payload)
+        failed = self.delivery.stands_in_for
+        return wording.as_fallback(built, failed.name, failed.trouble) if failed else built
 
 
 def enqueue(incident: Incident, kind: Kind, message: Message, channels: Iterable[Channel] = ()) -> int:
@@ -126,7 +134,7 @@ def enqueue(incident: Incident, kind: Kind, message: Message, channels: Iterable
             ids |= set(Channel.objects.told_of(incident).values_list("pk", flat=True))
         if kind in {Kind.UPDATE, Kind.RESOLVE}:
             cursor.execute(OVERTAKE, [incident.pk])
-        payload = orjson.dumps(message.as_json()).decode()
+        payload = orjson.dumps(storable(message.as_json())).decode()
         row: list[Any] = [incident.pk, incident.last_sequence, kind, payload, message.severity.rank, sorted(ids)]
         cursor.execute(ADD, row)
         fallbacks.tell(incident)

@@ -110,6 +110,8 @@ def put_off(claim: Claim, kind: ChannelKind, outcome: RetryAt) -> None:
     grown = 0 if outcome.seconds is not None else grown_delay(claim)
     wait = max(min(named, LONGEST_RETRY_AFTER_SECONDS), grown)
     again(claim, wait)
+    if outcome.forgets:
+        Delivery.objects.filter(incident=claim.delivery.incident, channel=claim.channel).update(handle="")
     if outcome.holds_channel:
         until = Now() + timedelta(seconds=wait)
         Channel.objects.filter(pk=claim.channel.pk, held_until__lt=until).update(held_until=until)

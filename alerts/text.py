@@ -1,6 +1,17 @@
 """Texts within the limits of services."""
 
+from typing import Any
+
 ELLIPSIS = "…"
+
+
+def storable(value: Any) -> Any:
+    """Return the same texts without what PostgreSQL or JSON cannot hold: NUL, and halves of characters."""
+    if isinstance(value, str):
+        return value.replace("\0", "").encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {storable(key): storable(item) for key, item in value.items()}
+    return [storable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def cut(text: str, limit: int) -> str:

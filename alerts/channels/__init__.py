@@ -1,9 +1,25 @@
 """All kinds of channels. A new one is a file here and a line below."""
 
 from alerts.channel import ChannelKind
+from alerts.channels.alertmanager import Alertmanager
+from alerts.channels.email import Email
+from alerts.channels.google_chat import GoogleChat
 from alerts.channels.pagerduty import PagerDuty
+from alerts.channels.slack import Slack, SlackBot
+from alerts.channels.teams import Teams
+from alerts.channels.webhook import Webhook
 
-KINDS: dict[str, ChannelKind] = {kind.name: kind for kind in (PagerDuty(),)}
+_ALL: tuple[ChannelKind, ...] = (
+    PagerDuty(),
+    Slack(),
+    SlackBot(),
+    GoogleChat(),
+    Teams(),
+    Email(),
+    Webhook(),
+    Alertmanager(),
+)
+KINDS: dict[str, ChannelKind] = {kind.name: kind for kind in _ALL}
 
 
 def kind_of(name: str) -> ChannelKind:

@@ -60,6 +60,13 @@ def test_an_opening_that_is_rolled_back_leaves_nothing() -> None:
     assert not Incident.objects.exists()
 
 
+def test_what_cannot_be_stored_loses_no_page() -> None:
+    incident = opened(channel(), title="down\0 \ud83d", text="a\0b")
+
+    assert incident.title == "down ?"
+    assert incident.deliveries.get().payload["text"] == "ab"
+
+
 @pytest.mark.parametrize("title", ["x" * 5_000, "日本語 🚨 " * 200, "<script>"])
 def test_titles_of_any_length_are_kept(title: str) -> None:
     incident = opened(channel(), title=title)

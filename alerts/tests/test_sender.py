@@ -99,7 +99,7 @@ def test_an_hour_of_503_loses_nothing(pagerduty: Service) -> None:
     assert [event.json["event_action"] for event in pagerduty.seen][-2:] == ["trigger", "resolve"]
 
 
-def test_a_resolve_is_held_after_silence(pagerduty: Service, settings: Settings) -> None:
+def test_a_resolve_is_held_after_silence(pagerduty: Service, settings: Settings, short_read: None) -> None:
     pagerduty.script = in_turn(hangs, pagerduty.script)
     incident = closed(opened(channel()))
 
@@ -163,6 +163,7 @@ def test_a_test_gives_up_soon(pagerduty: Service) -> None:
 
 
 def test_a_channel_that_hangs_leaves_hands_for_the_others(pagerduty: Service, settings: Settings) -> None:
+    settings.DELIVERY_READ_TIMEOUT_SECONDS = 5.0
     accepts = pagerduty.script
     pagerduty.script = lambda exchange: hangs(exchange) if "f" * 32 in exchange.body.decode() else accepts(exchange)
     stuck, quick = channel("stuck", routing_key="f" * 32), channel("quick")
