@@ -18,7 +18,8 @@ from collectors.latest import CacheLatest
 from dashboard import findings
 from dashboard.findings import Finding, State
 from dashboard.watched import Watched, nodes_of, recent_events
-from fleet.models import Cache
+from fleet.engines import Engine
+from fleet.models import Cache, Topology
 
 HEALTH_WORDS = {
     "unreachable": gettext_lazy("unreachable"),
@@ -69,6 +70,27 @@ class Row:
     @property
     def shards(self) -> int:
         return self.known_shards or (self.latest.primaries if self.latest else 0)
+
+    @property
+    def shape(self) -> str:
+        """Return engine, topology and size in words."""
+        # Django's own get_…_display builds its table anew each time, which shows with hundreds of rows.
+        kind = f"{Engine(self.cache.engine).label} {Topology(self.cache.topology).label if self.cache.topology else ''}"
+        nodes = self.latest.nodes if self.latest else 0
+        if not nodes:
+            return kind.strip()
+        if self.shards > 1:
+            size = _("%(shards)s shards, %(nodes)s nodes") % {"shards": self.shards, "nodes": nodes}
+        else:
+            size = ngettext("%(counter)s node", "%(counter)s nodes", nodes) % {"counter": nodes}
+        return f"{kind.strip()} · {size}"
+
+    @property
+    def no_figures(self) -> str:
+        """Return why the cache has no figures at all."""
+        if self.cache.is_paused:
+            return _("Polling is paused.")
+        return self.trouble.sentence if self.trouble else _("The first figures appear within 15 seconds of adding it.")
 
     @property
     def health_word(self) -> str:

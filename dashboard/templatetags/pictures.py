@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby, pairwise
 
 from django import template
 from django.utils.html import format_html
@@ -77,9 +78,18 @@ def spark_path(values: Sequence[float | None]) -> str:
 
 
 def spark_steps(heights: Sequence[int | None]) -> Iterator[str]:
-    previous: int | None = None
-    for index, height in enumerate(heights):
-        if height is not None:
+    at = 0
+    for is_known, run in groupby(heights, key=lambda height: height is not None):
+        line = list(run)
+        if is_known:
             # "h0" makes a dot of a lone point; round line ends give it its size.
-            yield f"M{index * SPARK_STEP} {height}h0" if previous is None else f"l{SPARK_STEP} {height - previous}"
-        previous = height
+            yield f"M{at * SPARK_STEP} {line[0]}{'h0' if len(line) == 1 else 'l'}"
+            yield " ".join(moves([height for height in line if height is not None]))
+        at += len(line)
+
+
+def moves(line: Sequence[int]) -> Iterator[str]:
+    """Return a step from each point to the next; equal ones are one long step."""
+    for change, run in groupby(after - before for before, after in pairwise(line)):
+        count = len(list(run))
+        yield f"{count * SPARK_STEP}{'' if change < 0 else ' '}{count * change}"

@@ -1,8 +1,17 @@
 """Pictures drawn on the server."""
 
 import re
+from itertools import accumulate
 
-from dashboard.templatetags.pictures import bar, icon, spark_path, sparkline
+import pytest
+
+from dashboard.templatetags.pictures import SPARK_HEIGHT, SPARK_MARGIN, SPARK_STEP, bar, icon, spark_path, sparkline
+
+
+def steps_of(path: str) -> list[tuple[int, int]]:
+    """Return the moves of a path without gaps, as a browser would read them."""
+    numbers = [int(text) for text in re.findall(r"-?\d+", path.split("l")[1])]
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def test_it_leaves_gaps_as_gaps() -> None:
@@ -18,9 +27,32 @@ def test_it_shows_a_lone_point() -> None:
 
 
 def test_it_draws_noise_flat() -> None:
-    heights = [int(step) for step in re.findall(r"l2 (-?\d+)", spark_path([1000, 1001, 999, 1000]))]
+    assert max(abs(rise) for _width, rise in steps_of(spark_path([1000, 1001, 999, 1000]))) <= 2
 
-    assert max(map(abs, heights)) <= 2
+
+@pytest.mark.parametrize(
+    ("values", "path"),
+    [
+        ([0, 0, 0, 0], "M0 45l6 0"),
+        ([0, 10, 20, 10, 0], "M0 45l4-42 4 42"),
+        ([None, 0, 0, None, None, 5, None], "M2 45l2 0M10 3h0"),
+        ([0, 5], "M0 45l2-42"),
+    ],
+)
+def test_it_takes_equal_steps_as_one(values: list[float | None], path: str) -> None:
+    assert spark_path(values) == path
+
+
+def test_its_steps_end_where_the_values_do() -> None:
+    values = [float((number * 7919) % 101) for number in range(60)]
+
+    path = spark_path(values)
+
+    start = int(path.removeprefix("M0 ").split("l")[0])
+    low, high = round(SPARK_HEIGHT - SPARK_MARGIN), SPARK_MARGIN
+    assert sum(width for width, _rise in steps_of(path)) == 59 * SPARK_STEP
+    heights = list(accumulate((rise for _width, rise in steps_of(path)), initial=start))
+    assert (max(heights), min(heights)) == (low, high)
 
 
 def test_it_runs_zero_along_the_floor() -> None:

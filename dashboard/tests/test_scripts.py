@@ -1,5 +1,6 @@
 """The modules of static/js that compute: run in Chromium, held against what the server says."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from playwright.sync_api import Browser, Page
 
+from dashboard.charts import CHARTS
 from dashboard.templatetags import units
 
 GIB = 2**30
@@ -119,3 +121,38 @@ def test_it_ends_axes_on_round_numbers(page: Page, unit: str, high: float, expec
     ticks = run(page, "axes", f"{body} return m.valueTicks(axis).map((tick) => tick.value)", [unit, high])
 
     assert ticks == pytest.approx(expected)
+
+
+def series_of(metric: str, **lines: list[float | None]) -> dict[str, Any]:
+    given = [{"label": label, "mean": values} for label, values in lines.items()]
+    return {"metric": metric, "unit": "x", "start": 0, "step": 15, "nodes": [2, 2, 2, 2], "lines": given}
+
+
+def hit_lines(page: Page, nodes: int) -> list[list[Any]]:
+    """Return label and values of each line of the hit ratio's chart, whose idle node hits always."""
+    spec = json.loads(json.dumps(next(chart for chart in CHARTS if chart.key == "hits").spec(), default=str))
+    found = [
+        series_of("keyspace_hits_per_second", sum=[90, 0, None, 10]),
+        series_of("keyspace_misses_per_second", sum=[10, 0, 5, None]),
+        series_of("hit_ratio", max=[1, None, None, 1], min=[0.9, None, None, 1]),
+    ]
+    for series in found:
+        series["nodes"] = [nodes] * 4
+    body = (
+        "const found = new Map(given[1].map((one) => [one.metric, one]));"
+        "const lines = m.wholeCacheLines(given[0], found, { series: ['#111111', '#222222'], limit: '#333333' });"
+        "return lines.map((line) => [line.label, line.data.map((point) => point.y)]);"
+    )
+    page.evaluate("document.getElementById('words').id = 'chart-words'")
+    return run(page, "lines", body, [spec, found])  # type: ignore[no-any-return]
+
+
+def test_the_hit_ratio_of_a_cache_weighs_nodes_by_their_lookups(page: Page) -> None:
+    whole, highest, lowest = hit_lines(page, nodes=2)
+
+    assert whole == ["whole cache", [0.9, None, None, None]]
+    assert (highest[0], lowest[0]) == ("highest node", "lowest node")
+
+
+def test_one_node_has_one_line_of_hits(page: Page) -> None:
+    assert hit_lines(page, nodes=1) == [["hit ratio", [1, None, None, 1]]]

@@ -1,0 +1,171 @@
+"""One row of the fleet page, drawn from texts that are made beforehand."""
+
+import re
+from typing import Any
+
+import pytest
+from django.template import Context, Template
+from django.utils import translation
+from django.utils.html import strip_tags
+
+from dashboard.findings import Finding, State
+from dashboard.overview import Row
+from dashboard.templatetags.fleet import WORDS, cell
+from dashboard.tests.cast import NOW, summary
+from fleet.models import Cache
+
+HOSTILE = "<script>alert(1)</script>"
+HEADS = dict.fromkeys((*WORDS, "word_sample"), "head") | {"fleet_url": "/"}
+
+
+def cache(**given: Any) -> Cache:
+    return Cache(**{"pk": 7, "name": "game", "engine": "valkey", "topology": "cluster", **given})
+
+
+def finding(sentence: str = "It is full", reason: str = "memory 99%") -> Finding:
+    return Finding(State.CRITICAL, sentence, reason, "99%", "memory")
+
+
+def drawn(row: Row) -> str:
+    return Template("{% load fleet %}{% fleet_row row %}").render(Context({**HEADS, "row": row}))
+
+
+def texts(row: Row) -> list[str]:
+    """Return the words of each cell, with plain spaces."""
+    cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", drawn(row), re.DOTALL)
+    return [" ".join(strip_tags(html.replace("<", " <")).split()) for html in cells]
+
+
+def seen(**given: Any) -> Row:
+    return Row(cache(), summary(at=NOW, **given), ())
+
+
+def test_it_shows_each_figure_in_its_column() -> None:
+    row = seen(
+        used_memory=2**30,
+        memory_limit_bytes=2**31,
+        cpu_ratio=0.25,
+        fullest_connected_clients=1200,
+        fullest_maxclients=10_000,
+        commands_per_second=12_345.0,
+        hit_ratio=0.5,
+        evicted_keys_per_second=0.0,
+        replicas=2,
+        replication_lag_bytes=2048,
+    )
+
+    shown = texts(row)
+
+    assert shown[2:9] == [
+        "1 GiB of 2 GiB",
+        "25%",
+        "1 200 of 10 000",
+        "12.3k/s",
+        "50%",
+        "0/s",
+        "in sync 2 KiB behind",
+    ]
+    assert shown[9].endswith("ago")
+
+
+@pytest.mark.parametrize(
+    ("given", "column", "words"),
+    [
+        ({"used_memory": 2**20}, 2, "1 MiB no limit"),
+        ({"used_memory": None}, 2, "not reported no limit"),
+        ({"used_memory": 0, "memory_limit_bytes": 1}, 2, "0 B of 1 B"),
+        ({"cpu_ratio": None, "commands_per_second": 1.0}, 3, "not reported"),
+        ({"fullest_connected_clients": 5, "fullest_maxclients": None}, 4, "5"),
+        ({"hit_ratio": None, "commands_per_second": 1.0}, 6, "no lookups"),
+        ({"replicas": 0, "replication_lag_bytes": 99}, 8, "no replicas"),
+        ({"replicas": 1, "replication_lag_bytes": None}, 8, "1 replica"),
+        ({"replicas": 3, "replication_lag_bytes": None}, 8, "3 replicas"),
+        ({"replicas": 3, "replication_lag_bytes": 0}, 8, "in sync"),
+        ({"replicas": 3, "links_down": 2}, 8, "2 down"),
+    ],
+)
+def test_it_says_what_is_not_there(given: dict[str, Any], column: int, words: str) -> None:
+    assert texts(seen(**given))[column] == words
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (Row(cache(is_paused=True), None, ()), "Polling is paused."),
+        (Row(cache(is_paused=True), None, (finding(),)), "Polling is paused."),
+        (Row(cache(), None, ()), "The first figures appear within 15 seconds of adding it."),
+        (Row(cache(), summary(at=None), ()), "The first figures appear within 15 seconds of adding it."),
+        (Row(cache(), None, (finding(),)), "It is full"),
+    ],
+)
+def test_it_says_why_there_are_no_figures_at_all(row: Row, words: str) -> None:
+    shown = texts(row)
+
+    assert len(shown) == 3
+    assert shown[2] == words
+
+
+@pytest.mark.parametrize(
+    ("given", "nodes", "primaries", "words"),
+    [
+        ({}, 6, 3, "Valkey cluster · 3 shards, 6 nodes"),
+        ({}, 2, 1, "Valkey cluster · 2 nodes"),
+        ({"topology": "standalone"}, 1, 1, "Valkey standalone · 1 node"),
+        ({"engine": "redis", "topology": ""}, 0, 0, "Redis"),
+        ({"engine": "", "topology": ""}, 0, 0, "not known yet"),
+        ({"engine": "memcached", "topology": "sharded"}, 4, 4, "Memcached sharded by clients · 4 shards, 4 nodes"),
+    ],
+)
+def test_it_tells_engine_and_size(given: dict[str, Any], nodes: int, primaries: int, words: str) -> None:
+    assert Row(cache(**given), summary(nodes=nodes, primaries=primaries), ()).shape == words
+
+
+def test_it_counts_no_nodes_of_a_cache_never_seen() -> None:
+    assert Row(cache(), None, ()).shape == "Valkey cluster"
+
+
+def test_it_escapes_whatever_people_and_servers_wrote() -> None:
+    row = Row(cache(labels={"env": HOSTILE}), None, (finding(HOSTILE, HOSTILE),))
+
+    html = drawn(row)
+
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") == 3
+
+
+def test_its_labels_lead_to_caches_with_the_same() -> None:
+    html = drawn(Row(cache(labels={"team": "a&b c"}), None, ()))
+
+    assert 'href="/?label=team%3Da%26b+c"' in html
+    assert ">team=a&amp;b c</a>" in html
+
+
+def test_it_names_health_in_the_language_of_the_reader() -> None:
+    row = Row(cache(is_paused=True), None, ())
+
+    with translation.override("ja"):
+        words = texts(row)[0]
+
+    assert words == "一時停止中"
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_figure_names_itself_on_a_phone(word: str) -> None:
+    html = Template("{% load fleet %}{% fleet_row row %}").render(Context({**HEADS, word: "HERE", "row": seen()}))
+
+    assert 'data-name="HERE"' in html
+
+
+def test_a_bar_alarms_only_where_a_finding_does() -> None:
+    full = {"used_memory": 99, "memory_limit_bytes": 100, "memory_used_ratio": 0.99}
+
+    assert "bar-critical" not in drawn(seen(**full))
+    assert "bar-critical" in drawn(Row(cache(), summary(at=NOW, **full), (finding(),)))
+
+
+def test_a_cell_escapes_its_texts_but_not_its_pictures() -> None:
+    html = cell(HOSTILE, cell("1"), note="<i>")
+
+    assert "<script" not in html
+    assert "&lt;i&gt;" in html
+    assert html.count('<span class="cell-line">') == 2
