@@ -8,7 +8,7 @@ from django.conf import settings
 from collectors.failures import printable
 from collectors.metrics.hot import HOT, HOT_INDEX
 from collectors.source import Command, Readings, Reply, Source, Standing, empty_row
-from collectors.sources.fields import Field, FieldReader, field_of, words
+from collectors.sources.fields import Field, FieldReader, field_of, lines_of, words
 from collectors.sources.info import numbers_by_name
 from collectors.topology import PRIMARY, REPLICA, SLOT_COUNT, Layout, SeenNode, SeenShard, Slots
 from fleet.models import Topology
@@ -43,7 +43,7 @@ class ClusterInfo(Source):
     def parse(self, replies: Sequence[Reply]) -> Readings:
         row = empty_row()
         if isinstance(replies[0], bytes):
-            self._numbers.fill(replies[0].splitlines(), row)
+            self._numbers.fill(lines_of(replies[0]), row)
         return Readings(row)
 
 
@@ -62,7 +62,7 @@ class ClusterDetail(Source):
         return (CLUSTER_INFO,)
 
     def parse(self, replies: Sequence[Reply]) -> Readings:
-        return Readings(detail=numbers_by_name(replies[0].splitlines() if isinstance(replies[0], bytes) else ()))
+        return Readings(detail=numbers_by_name(lines_of(replies[0])))
 
 
 class ClusterShards(Source):
@@ -224,4 +224,4 @@ def listed(value: Any) -> list[Any]:
 
 
 def printable_lines(text: bytes) -> list[str]:
-    return [printable(line, 100_000) for line in text.splitlines()]
+    return [printable(line, 100_000) for line in lines_of(text)]

@@ -6,6 +6,7 @@ from django.conf import settings
 
 from collectors.source import Command, Readings, Reply, Source
 from collectors.sources.counters import Counters, Names
+from collectors.sources.fields import lines_of
 from collectors.tallies import COMMAND, Tally
 
 PREFIX = b"cmdstat_"
@@ -36,7 +37,7 @@ class Commandstats(Source):
         if PREFIX not in text:
             self.forget()
             return Readings()
-        grown = self._counters.grown(text.splitlines(), PREFIX, FIELDS)
+        grown = self._counters.grown(lines_of(text), PREFIX, FIELDS)
         if grown is None:
             return Readings()
         tallies: dict[str, Tally] = {}

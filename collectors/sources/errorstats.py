@@ -6,6 +6,7 @@ from django.conf import settings
 
 from collectors.source import Command, Readings, Reply, Source
 from collectors.sources.counters import Counters, Names
+from collectors.sources.fields import lines_of
 from collectors.sources.info import INFO
 from collectors.tallies import ERROR, Tally
 
@@ -39,7 +40,7 @@ class Errorstats(Source):
             self.forget()
             return Readings()
         section = text[start:].partition(b"\r\n\r\n")[0]
-        grown = self._counters.grown(section.splitlines(), PREFIX, (b"count",))
+        grown = self._counters.grown(lines_of(section), PREFIX, (b"count",))
         if grown is None:
             return Readings()
         tallies: dict[str, Tally] = {}

@@ -8,7 +8,7 @@ from collectors.failures import printable
 from collectors.metrics.detail import DETAIL, FACTS
 from collectors.metrics.hot import HOT, HOT_INDEX
 from collectors.source import Command, Readings, ReplicaSeen, Reply, Source, empty_row
-from collectors.sources.fields import Field, FieldReader, field_of, plain_number, words
+from collectors.sources.fields import Field, FieldReader, field_of, lines_of, plain_number, words
 
 INFO: Command = ("INFO",)
 # What INFO itself reports under another name or shape, or what comes from elsewhere.
@@ -56,7 +56,7 @@ class Info(Source):
 
     def parse(self, replies: Sequence[Reply]) -> Readings:
         text = replies[0] if isinstance(replies[0], bytes) else b""
-        lines = text.splitlines()
+        lines = lines_of(text)
         row = empty_row()
         self._numbers.fill(lines, row)
         row[KEYS], row[EXPIRES] = keyspace(lines)
@@ -152,7 +152,7 @@ class InfoDetail(Source):
         return (INFO,)
 
     def parse(self, replies: Sequence[Reply]) -> Readings:
-        lines = replies[0].splitlines() if isinstance(replies[0], bytes) else []
+        lines = lines_of(replies[0])
         return Readings(detail=numbers_by_name(lines) | _sums(lines))
 
 
