@@ -28,6 +28,8 @@ KEPT = (
     "|mem_not_counted_for_eviction_bytes|memory_(max|used|used_dataset|used_overhead|used_peak|used_rss)_bytes"
     "|rdb_changes_since_last_save|rdb_last_bgsave_status|replica_(partial_resync_.*|resyncs_full)"
 )
+# What it calls the counts by command and error, latency and the slow log.
+KEPT_BY_NAME = "commands_.*|errors_total|latency_.*|slowlog_.*|last_slow_.*|last_key_groups_.*"
 
 
 class Side(Protocol):
