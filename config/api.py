@@ -14,6 +14,7 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError
 from ninja.errors import ValidationError as ParameterError
 
+from collectors.keyscan.reasons import ScanRefusedError
 from collectors.metrics.lookup import UnknownMetricError
 from collectors.series import RangeError
 from config.errors import harmless, json_error
@@ -30,6 +31,7 @@ from dashboard.api import (
     latency,
     metrics,
     nodes,
+    scans,
     series,
     slowlog,
     tokens,
@@ -63,6 +65,7 @@ api.add_router("", findings.router)
 api.add_router("/fleet", fleet.router)
 api.add_router("/health", health.router)
 api.add_router("/metrics", metrics.router)
+api.add_router("/scans", scans.router)
 api.add_router("/tokens", tokens.router)
 
 
@@ -96,6 +99,11 @@ def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 @api.exception_handler(UnknownMetricError)
 def unknown_metric(request: HttpRequest, error: UnknownMetricError) -> HttpResponse:
     return problem(request, str(error), 400, "metric")
+
+
+@api.exception_handler(ScanRefusedError)
+def scan_refused(request: HttpRequest, error: ScanRefusedError) -> HttpResponse:
+    return problem(request, str(error), 409)
 
 
 @api.exception_handler(RangeError)

@@ -1,6 +1,19 @@
 from django.urls import path
 
-from dashboard.views import balance, cache, clients, commands, events, fleet, health, internals, latency, slowlog
+from dashboard.views import (
+    balance,
+    cache,
+    clients,
+    commands,
+    events,
+    fleet,
+    health,
+    internals,
+    latency,
+    scan_results,
+    scans,
+    slowlog,
+)
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),
@@ -16,6 +29,17 @@ urlpatterns = [
     path("caches/<str:name>/slowlog/", slowlog.cache_slowlog, name="cache-slowlog"),
     path("caches/<str:name>/events/", events.cache_events, name="cache-events"),
     path("caches/<str:name>/events/add/", events.add_cache_note, name="cache-note"),
+    path("caches/<str:name>/scans/", scans.cache_scans, name="cache-scans"),
+    path("caches/<str:name>/scans/start/", scans.start_scan, name="scan-start"),
+    path("caches/<str:name>/scans/schedule/", scans.add_schedule, name="scan-schedule"),
+    path("scans/", scans.scans, name="scans"),
+    path("scans/schedules/<int:pk>/remove/", scans.remove_schedule, name="scan-unschedule"),
+    path("scans/<int:pk>/", scans.scan, name="scan"),
+    path("scans/<int:pk>/brake/", scans.brake_scan, name="scan-brake"),
+    path("scans/<int:pk>/compare/", scan_results.compare_scans, name="scan-compare"),
+    path("scans/<int:pk>/keys/<int:key_pk>/", scan_results.scan_key, name="scan-key"),
+    path("scans/<int:pk>/keys/<int:key_pk>/check/", scan_results.check_key, name="scan-key-check"),
+    path("scans/<int:pk>/<str:what>/", scans.steer_scan, name="scan-steer"),
     path("events/", events.fleet_events, name="fleet-events"),
     path("events/add/", events.add_fleet_note, name="fleet-note"),
     path("events/<int:pk>/", events.event, name="event"),

@@ -1,0 +1,438 @@
+"""Scans of keys: starting and steering them, how far they are, and what they found."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from accounts.access import signed_in
+from accounts.api_auth import callers
+from accounts.models import Role
+from collectors.keyscan.models import Scan
+from collectors.keyscan.options import TOP_LIMIT, ScanOptions
+from dashboard.api.answers import compressed_json, problems
+from dashboard.api.caches import cache_named
+from dashboard.api.schemas import NO_NUL, Name, Strict, Whole
+from dashboard.scan_form import MATCH_LIMIT, SAMPLES_LIMIT
+from dashboard.scans import compare, export, findings, found, live, steering
+from dashboard.scans.naming import Naming
+from dashboard.scans.preview import preview
+
+router = Router(tags=["scans"], auth=callers())
+operators = callers(Role.OPERATOR)
+Brake = Literal["gentle", "brisk", "fast"]
+StateName = Literal["queued", "running", "paused", "stopping", "done", "incomplete", "stopped", "failed"]
+FieldName = Literal["type", "ttl", "idle", "encoding", "len"]
+ShardNumber = Annotated[int, Field(ge=0, le=100_000), Whole]
+PAGE = 100
+
+
+class ScanGiven(Strict):
+    """What to look at. Only the cache is needed."""
+
+    cache: Name
+    brake: Brake = "gentle"
+    match: str = Field("", max_length=MATCH_LIMIT, pattern=NO_NUL, description="Only names like this, as in SCAN.")
+    type: str = Field("", max_length=40, pattern=r"^[A-Za-z0-9._-]*$", description="Only keys of this type.")
+    shards: list[ShardNumber] = Field([], max_length=2_000, description="Only these shards.")
+    top: Annotated[int, Field(100, ge=1, le=TOP_LIMIT, description="How many of the largest keys are kept."), Whole]
+    fields: list[FieldName] = Field([], max_length=5, description="Read of every key; costs 2 to 3 times as much.")
+    samples: Annotated[
+        int, Field(1_000, ge=1, le=SAMPLES_LIMIT, description="Below 1000 large collections keep an estimate."), Whole
+    ]
+    may_use_primary: bool = Field(False, description="Where a shard has no replica that is fit.")
+    ignores_budget: bool = False
+
+    def asked(self) -> ScanOptions:
+        given = self.dict(exclude={"cache", "brake"})
+        return ScanOptions.of_json({**given, "shards": sorted(set(self.shards))})
+
+
+class BrakeGiven(Strict):
+    brake: Brake
+
+
+class ScanFilter(Schema):
+    cache: str = Field("", max_length=63)
+    state: Literal["", "open"] | StateName = Field("", description="`open` are those under way.")
+    page: int = Field(1, ge=1, le=100_000)
+    page_size: int = Field(50, ge=1, le=200)
+
+
+class KeyFilter(Schema):
+    shard: int = Field(0, ge=0, le=100_000, description="0 is all of them.")
+    type: str = Field("", max_length=40)
+    sort: Literal["size", "elements"] = "size"
+    page: int = Field(1, ge=1, le=10_000)
+    page_size: int = Field(PAGE, ge=1, le=1_000)
+
+
+class PrefixFilter(Schema):
+    parent: str = Field("", max_length=20, pattern=r"^-?\d*$", description="The id of a prefix; the whole without.")
+
+
+class ExportQuery(Schema):
+    format: Literal["csv", "json", "ndjson"] = "json"
+    part: Literal["keys", "prefixes"] = Field("keys", description="Of CSV and NDJSON; JSON holds both.")
+
+
+class ScanAnswer(Schema):
+    id: int
+    url: str
+    cache: str
+    author: str
+    brake: Brake
+    state: StateName
+    options: dict[str, Any]
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    keys: int
+    bytes: int
+
+
+class ScanPage(Schema):
+    count: int
+    page: int
+    page_size: int
+    scans: list[ScanAnswer]
+
+
+class ShardAnswer(Schema):
+    shard: int
+    node: str
+    is_replica: bool
+    state: str
+    words: str = Field(description="What the walk is at, in a sentence.")
+    keys: int
+    total: int = Field(description="Keys that the server counted at the start.")
+    bytes: int
+    ratio: float
+    busy_seconds: float = Field(description="Of the server's time.")
+    reconnects: int
+    restarts: int
+    progress: dict[str, Any]
+
+
+class ChangeAnswer(Schema):
+    at: datetime
+    state: StateName
+    cause: str
+    words: str
+    author: str
+
+
+class FindingAnswer(Schema):
+    state: str
+    sentence: str
+    step: str = Field(description="What to do next.")
+    figure: str
+
+
+class ScanDetail(ScanAnswer):
+    ratio: float = Field(description="How far it is, 0 to 1.")
+    seconds_left: float | None
+    keys_per_second: float
+    shards: list[ShardAnswer]
+    changes: list[ChangeAnswer]
+    summary: dict[str, Any] = Field(description="Histograms, types and shares; empty before the end.")
+    findings: list[FindingAnswer]
+
+
+class PreviewNode(Schema):
+    shard: int
+    node: str
+    is_replica: bool
+    keys: int | None
+    seconds: float | None
+    used_today_seconds: float
+
+
+class PreviewAnswer(Schema):
+    keys: int | None
+    seconds: float | None = Field(description="Reckoned with the last scan, or with usual speeds.")
+    load: str
+    notes: list[str]
+    budget_seconds: int
+    nodes: list[PreviewNode]
+
+
+class KeyAnswer(Schema):
+    id: int
+    key: str = Field(description="What is no printable UTF-8 stands as \\xNN; viewers may see hashes for ids.")
+    key_base64: str | None
+    bytes: int
+    exact: bool
+    type: str | None
+    elements: int | None
+    encoding: str | None
+    expires: bool | None
+    ttl_seconds: float | None
+    idle_seconds: int | None
+    frequency: int | None
+    slot: int | None
+    shard: int
+    node: str
+    db: int
+
+
+class KeyPage(Schema):
+    page: int
+    page_size: int
+    keys: list[KeyAnswer]
+
+
+class PrefixAnswer(Schema):
+    id: str
+    parent: str | None
+    prefix: str
+    is_other: bool
+    depth: int
+    keys: int
+    bytes: int
+    mean_bytes: float
+    max_bytes: int
+    without_ttl_ratio: float | None
+
+
+class PrefixPage(Schema):
+    whole: PrefixAnswer | None
+    prefixes: list[PrefixAnswer]
+
+
+class Changed(Schema):
+    name: str
+    change: Literal["new", "gone", "grown", "shrunk", "same"]
+    before: int | None
+    after: int | None
+    delta: int
+
+
+class CompareAnswer(Schema):
+    before: ScanAnswer
+    after: ScanAnswer
+    bytes_per_day: float | None
+    prefixes: list[Changed]
+    keys: list[Changed]
+
+
+def scan_of(pk: int) -> Scan:
+    return get_object_or_404(Scan.objects.select_related("cache"), pk=pk)
+
+
+@router.get(
+    "", response={200: ScanPage, **problems(404)}, operation_id="list_scans", summary="List scans, newest first"
+)
+def list_scans(request: HttpRequest, filters: Query[ScanFilter]) -> dict[str, Any]:
+    scans = Scan.objects.select_related("cache")
+    scans = scans.filter(cache=cache_named(filters.cache)) if filters.cache else scans
+    if filters.state:
+        scans = scans.under_way() if filters.state == "open" else scans.filter(state=filters.state)
+    first = (filters.page - 1) * filters.page_size
+    rows = [scan_json(scan) for scan in scans[first : first + filters.page_size]]
+    return {"count": scans.count(), "page": filters.page, "page_size": filters.page_size, "scans": rows}
+
+
+@router.post(
+    "",
+    response={201: ScanAnswer, **problems(404, 409, 413, 415)},
+    auth=operators,
+    operation_id="start_scan",
+    summary="Start a scan",
+)
+def start_scan(request: HttpRequest, body: ScanGiven) -> Status[dict[str, Any]]:
+    """A worker takes it up within seconds. 409 where a node has none that is fit, or is being scanned."""
+    scan = steering.start(signed_in(request), cache_named(body.cache), body.asked(), body.brake)
+    return Status(201, scan_json(scan))
+
+
+@router.post(
+    "/preview",
+    response={200: PreviewAnswer, **problems(404, 409, 413, 415)},
+    operation_id="preview_scan",
+    summary="Tell what a scan would take",
+)
+def preview_scan(request: HttpRequest, body: ScanGiven) -> dict[str, Any]:
+    seen = preview(cache_named(body.cache), body.asked(), body.brake)
+    return {
+        "keys": seen.keys,
+        "seconds": seen.seconds,
+        "load": seen.load,
+        "notes": [note for note in (seen.fields_note, seen.samples_note) if note],
+        "budget_seconds": seen.budget,
+        "nodes": [
+            {
+                "shard": row.choice.number,
+                "node": row.choice.node.address,
+                "is_replica": row.choice.is_replica,
+                "keys": row.choice.keys,
+                "seconds": row.seconds,
+                "used_today_seconds": row.used_today,
+            }
+            for row in seen.rows
+        ],
+    }
+
+
+@router.get(
+    "/{int:pk}",
+    response={200: ScanDetail, **problems(404)},
+    operation_id="read_scan",
+    summary="Read how far a scan is, or what it says",
+)
+def read_scan(request: HttpRequest, pk: int) -> HttpResponse:
+    return compressed_json(request, detail_json(request, scan_of(pk)))
+
+
+@router.post(
+    "/{int:pk}/brake",
+    response={200: ScanAnswer, **problems(404, 409, 413, 415)},
+    auth=operators,
+    operation_id="brake_scan",
+    summary="Set the speed of a scan that runs",
+)
+def brake_scan(request: HttpRequest, pk: int, body: BrakeGiven) -> dict[str, Any]:
+    scan = scan_of(pk)
+    steering.set_brake(signed_in(request), scan, body.brake)
+    return scan_json(scan)
+
+
+def steered(request: HttpRequest, pk: int, what: str) -> dict[str, Any]:
+    scan = scan_of(pk)
+    steering.act(signed_in(request), scan, what)
+    return scan_json(scan)
+
+
+@router.post(
+    "/{int:pk}/pause", response={200: ScanAnswer, **problems(404, 409)}, auth=operators, operation_id="pause_scan"
+)
+def pause_scan(request: HttpRequest, pk: int) -> dict[str, Any]:
+    return steered(request, pk, "pause")
+
+
+@router.post(
+    "/{int:pk}/resume", response={200: ScanAnswer, **problems(404, 409)}, auth=operators, operation_id="resume_scan"
+)
+def resume_scan(request: HttpRequest, pk: int) -> dict[str, Any]:
+    return steered(request, pk, "resume")
+
+
+@router.post(
+    "/{int:pk}/cancel", response={200: ScanAnswer, **problems(404, 409)}, auth=operators, operation_id="cancel_scan"
+)
+def cancel_scan(request: HttpRequest, pk: int) -> dict[str, Any]:
+    """What was found so far is kept."""
+    return steered(request, pk, "cancel")
+
+
+@router.get(
+    "/{int:pk}/keys",
+    response={200: KeyPage, **problems(404)},
+    operation_id="list_scan_keys",
+    summary="List the largest keys",
+)
+def list_keys(request: HttpRequest, pk: int, filters: Query[KeyFilter]) -> HttpResponse:
+    scan, naming = scan_of(pk), Naming.for_reader(request)
+    first = (filters.page - 1) * filters.page_size
+    keys = list(found.top_keys(scan, filters.shard, filters.type, filters.sort))[first : first + filters.page_size]
+    rows = [export.key_json(key, naming) for key in keys]
+    return compressed_json(request, {"page": filters.page, "page_size": filters.page_size, "keys": rows})
+
+
+@router.get(
+    "/{int:pk}/prefixes",
+    response={200: PrefixPage, **problems(404)},
+    operation_id="list_scan_prefixes",
+    summary="List the prefixes below one, with what is other",
+)
+def list_prefixes(request: HttpRequest, pk: int, filters: Query[PrefixFilter]) -> HttpResponse:
+    scan, naming = scan_of(pk), Naming.for_reader(request)
+    place = found.place_of(scan, filters.parent)
+    rows = scan.prefixes.filter(parent=place.digest).order_by("-size", "digest") if place else ()
+    answer = {
+        "whole": export.prefix_json(place, naming) if place else None,
+        "prefixes": [export.prefix_json(row, naming) for row in rows],
+    }
+    return compressed_json(request, answer)
+
+
+@router.get(
+    "/{int:pk}/compare",
+    response={200: CompareAnswer, **problems(404)},
+    operation_id="compare_scans",
+    summary="Compare a scan with an earlier one of the same cache",
+)
+def compare_with(request: HttpRequest, pk: int, before: int) -> HttpResponse:
+    after = scan_of(pk)
+    earlier = get_object_or_404(Scan.objects.select_related("cache"), pk=before, cache=after.cache_id)
+    seen = compare.compare(earlier, after, Naming.for_reader(request))
+    answer = {
+        "before": scan_json(earlier),
+        "after": scan_json(after),
+        "bytes_per_day": seen.bytes_per_day,
+        "prefixes": [changed_json(change) for change in seen.prefixes],
+        "keys": [changed_json(change) for change in seen.keys],
+    }
+    return compressed_json(request, answer)
+
+
+@router.get(
+    "/{int:pk}/export",
+    response={200: dict[str, Any], **problems(404)},
+    operation_id="export_scan",
+    summary="Save what a scan found as CSV, JSON or NDJSON",
+)
+def export_scan(request: HttpRequest, pk: int, query: Query[ExportQuery]) -> StreamingHttpResponse:
+    scan, naming = scan_of(pk), Naming.for_reader(request)
+    if query.format == "json":
+        content = export.as_json(detail_json(request, scan), scan, naming)
+    else:
+        write = export.as_csv if query.format == "csv" else export.as_ndjson
+        content = write(export.rows(scan, query.part, naming))
+    response = StreamingHttpResponse(content, content_type=export.TYPES[query.format])
+    name = f"scan-{scan.pk}" + ("" if query.format == "json" else f"-{query.part}")
+    response["Content-Disposition"] = f'attachment; filename="{name}.{query.format}"'
+    return response
+
+
+def scan_json(scan: Scan) -> dict[str, Any]:
+    names = ("author", "brake", "state", "options", "created_at", "started_at", "finished_at", "keys", "bytes")
+    named = {name: getattr(scan, name) for name in names}
+    return {"id": scan.pk, "url": scan.get_absolute_url(), "cache": scan.cache.name, **named}
+
+
+def detail_json(request: HttpRequest, scan: Scan) -> dict[str, Any]:
+    naming = Naming.for_reader(request)
+    seen = live.live(scan, timezone.now(), naming)
+    told = findings.of(findings.Seen(scan, scan.before().first(), naming)) if scan.has_results else []
+    return {
+        **scan_json(scan),
+        "ratio": seen.ratio,
+        "seconds_left": seen.seconds_left,
+        "keys_per_second": seen.keys_per_second,
+        "shards": [shard_json(line, naming) for line in seen.lines],
+        "changes": [
+            {"at": c.at, "state": c.state, "cause": c.cause, "words": live.change_words(c), "author": c.author}
+            for c in scan.changes.all()
+        ],
+        "summary": scan.summary,
+        "findings": [{"state": f.state, "sentence": f.sentence, "step": f.step, "figure": f.figure} for f in told],
+    }
+
+
+def shard_json(line: live.ShardLine, naming: Naming) -> dict[str, Any]:
+    shard = line.shard
+    names = ("is_replica", "state", "keys", "total", "bytes", "ratio", "busy_seconds", "reconnects", "restarts")
+    named = {name: getattr(shard, name) for name in names}
+    biggest = [[kind, naming.text(name), size] for kind, name, size in shard.progress.get("biggest", [])]
+    progress = {**shard.progress, "biggest": biggest} if shard.progress else {}
+    return {"shard": shard.number, "node": shard.address, "words": line.words, **named, "progress": progress}
+
+
+def changed_json(change: compare.Change) -> dict[str, Any]:
+    names = ("name", "before", "after", "delta")
+    return {**{name: getattr(change, name) for name in names}, "change": change.word}

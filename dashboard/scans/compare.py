@@ -1,0 +1,132 @@
+"""Two scans beside each other: what is new, what is gone, what grew, and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from collectors.keyscan.models import Scan, ScanKey, ScanPrefix
+from dashboard.scans.naming import Naming
+
+SHOWN = 100
+DAY_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A key or prefix in two scans; None means that it is not among what was kept of that scan."""
+
+    name: str
+    before: int | None
+    after: int | None
+    keys_before: int = 0
+    keys_after: int = 0
+    digest: int = 0
+
+    @property
+    def delta(self) -> int:
+        return (self.after or 0) - (self.before or 0)
+
+    @property
+    def word(self) -> str:
+        if self.before is None:
+            return "new"
+        return "gone" if self.after is None else "grown" if self.delta > 0 else "shrunk" if self.delta else "same"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What changed from `before` to `after`, the largest changes first."""
+
+    before: Scan
+    after: Scan
+    prefixes: list[Change]
+    keys: list[Change]
+
+    @property
+    def days(self) -> float:
+        return (self.after.at - self.before.at).total_seconds() / DAY_SECONDS
+
+    @property
+    def bytes_per_day(self) -> float | None:
+        return (self.after.bytes - self.before.bytes) / self.days if self.days > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    scan: Scan
+    size: int
+    keys: int
+
+
+def compare(before: Scan, after: Scan, naming: Naming) -> Comparison:
+    return Comparison(before, after, prefix_changes(before, after, naming), key_changes(before, after, naming))
+
+
+def prefix_changes(before: Scan, after: Scan, naming: Naming) -> list[Change]:
+    old = {row.digest: row for row in before.prefixes.filter(depth__gt=0)}
+    new = {row.digest: row for row in after.prefixes.filter(depth__gt=0)}
+    changes = [prefix_change(old.get(digest), new.get(digest), naming) for digest in {**old, **new}]
+    return largest(changes)
+
+
+def prefix_change(old: ScanPrefix | None, new: ScanPrefix | None, naming: Naming) -> Change:
+    row = new or old
+    assert row is not None
+    return Change(
+        naming.prefix(bytes(row.prefix), row.is_other),
+        old.size if old else None,
+        new.size if new else None,
+        old.keys if old else 0,
+        new.keys if new else 0,
+        row.digest,
+    )
+
+
+def key_changes(before: Scan, after: Scan, naming: Naming) -> list[Change]:
+    """Return changes of the largest keys. What fell out of the ranking counts as gone: it is no giant any more."""
+    old, new = by_digest(before.top_keys.all()), by_digest(after.top_keys.all())
+    changes = [
+        Change(
+            naming.key(bytes((new.get(digest) or old[digest]).name)),
+            old[digest].size if digest in old else None,
+            new[digest].size if digest in new else None,
+            digest=digest,
+        )
+        for digest in {**old, **new}
+    ]
+    return largest(changes)
+
+
+def by_digest(keys: Iterable[ScanKey]) -> dict[int, ScanKey]:
+    return {key.digest: key for key in keys}
+
+
+def largest(changes: Iterable[Change]) -> list[Change]:
+    moved = [change for change in changes if change.delta]
+    return sorted(moved, key=lambda change: (-abs(change.delta), change.name))[:SHOWN]
+
+
+def trend(scan: Scan, digest: int) -> list[TrendPoint]:
+    """Return a prefix over all scans of the cache that asked for the same keys, oldest first."""
+    asked = scan.asked
+    rows = ScanPrefix.objects.filter(digest=digest, scan__cache=scan.cache_id).select_related("scan")
+    points = [
+        TrendPoint(row.scan, row.size, row.keys)
+        for row in rows.order_by("-scan__created_at")[:SHOWN]
+        if row.scan.has_results and same_question(row.scan, asked.match, asked.type, asked.shards)
+    ]
+    return points[::-1]
+
+
+def same_question(scan: Scan, match: str, kind: str, shards: tuple[int, ...]) -> bool:
+    asked = scan.asked
+    return (asked.match, asked.type, asked.shards) == (match, kind, shards)
+
+
+def growth_per_day(points: list[TrendPoint]) -> float | None:
+    """Return bytes a day from the first scan to the last; None for scans of less than an hour."""
+    if len(points) < 2:
+        return None
+    days = (points[-1].scan.at - points[0].scan.at).total_seconds() / DAY_SECONDS
+    return (points[-1].size - points[0].size) / days if days * 24 >= 1 else None

@@ -1,0 +1,143 @@
+"""Scans of keys: the list, starting one with a preview, steering it while it runs, and schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone, translation
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from accounts.access import operator_required, signed_in
+from collectors.keyscan.models import Scan, ScanSchedule, Speed
+from collectors.keyscan.reasons import ScanRefusedError, words
+from dashboard.refresh import fingerprint, is_refresh, unchanged
+from dashboard.scan_form import ScanForm, ScheduleForm
+from dashboard.scans import live, steering
+from dashboard.scans.naming import Naming
+from dashboard.scans.preview import preview
+from dashboard.views.scan_results import result_page
+from fleet.models import Cache
+
+ROWS_A_PAGE = 30
+
+
+@require_safe
+def scans(request: HttpRequest) -> HttpResponse:
+    rows = Scan.objects.select_related("cache")
+    page = Paginator(rows, ROWS_A_PAGE).get_page(request.GET.get("page"))
+    return render(request, "dashboard/scans.html", {"page": page, "caches": Cache.objects.order_by("name")})
+
+
+@require_safe
+def cache_scans(request: HttpRequest, name: str) -> HttpResponse:
+    cache = get_object_or_404(Cache, name=name)
+    form = ScanForm(cache, request.GET if "preview" in request.GET else None)
+    return scans_page(request, cache, form, ScheduleForm(cache))
+
+
+def scans_page(request: HttpRequest, cache: Cache, form: ScanForm, schedule_form: ScheduleForm) -> HttpResponse:
+    page = Paginator(cache.scans.all(), ROWS_A_PAGE).get_page(request.GET.get("page"))
+    context: dict[str, Any] = {"cache": cache, "form": form, "schedule_form": schedule_form, "page": page}
+    context["schedules"] = [
+        {"schedule": one, "refused": words(one.refused_cause, one.refused_data) if one.refused_cause else ""}
+        for one in cache.scan_schedules.all()
+    ]
+    if form.is_bound and form.is_valid():
+        try:
+            context |= {"preview": preview(cache, form.asked(), form.speed), "speed": form.speed}
+        except ScanRefusedError as refused:
+            context["refused"] = str(refused)
+    status = 400 if schedule_form.errors else 200
+    return render(request, "dashboard/cache_scans.html", context, status=status)
+
+
+@operator_required
+@require_POST
+def start_scan(request: HttpRequest, name: str) -> HttpResponse:
+    cache = get_object_or_404(Cache, name=name)
+    form = ScanForm(cache, request.POST)
+    if not form.is_valid():
+        return scans_page(request, cache, form, ScheduleForm(cache))
+    try:
+        scan = steering.start(signed_in(request), cache, form.asked(), form.speed)
+    except ScanRefusedError as refused:
+        messages.error(request, str(refused))
+        return redirect("cache-scans", cache.name)
+    return redirect(scan)
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+def scan(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show how far a scan is, and once it has ended what it found."""
+    found = get_object_or_404(Scan.objects.select_related("cache"), pk=pk)
+    if not found.is_open:
+        if is_refresh(request):
+            # The whole page is another one now.
+            return HttpResponse(status=200, headers={"HX-Refresh": "true"})
+        return result_page(request, found)
+    naming = Naming.for_reader(request)
+    seen = live.live(found, timezone.now(), naming)
+    context: dict[str, Any] = {"scan": found, "cache": found.cache, "live": seen, "speeds": Speed.choices}
+    context["changes"] = changes_of(found)
+    context["version"] = fingerprint(found.state, found.brake, seen, translation.get_language())
+    if is_refresh(request):
+        return unchanged(request, context["version"]) or render(request, "dashboard/_scan_live.html", context)
+    return render(request, "dashboard/scan_live.html", context)
+
+
+def changes_of(scan: Scan) -> list[dict[str, Any]]:
+    return [{"change": change, "words": live.change_words(change)} for change in scan.changes.all()]
+
+
+@operator_required
+@require_POST
+def steer_scan(request: HttpRequest, pk: int, what: str) -> HttpResponse:
+    """Pause, resume or cancel a scan."""
+    found = get_object_or_404(Scan.objects.select_related("cache"), pk=pk)
+    if what not in steering.ACTS:
+        raise Http404
+    try:
+        steering.act(signed_in(request), found, what)
+    except ScanRefusedError as refused:
+        messages.warning(request, str(refused))
+    return redirect(found)
+
+
+@operator_required
+@require_POST
+def brake_scan(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(Scan.objects.select_related("cache"), pk=pk)
+    brake = request.POST.get("brake", "")
+    if brake not in Speed.values:
+        raise Http404
+    try:
+        steering.set_brake(signed_in(request), found, brake)
+    except ScanRefusedError as refused:
+        messages.warning(request, str(refused))
+    return redirect(found)
+
+
+@operator_required
+@require_POST
+def add_schedule(request: HttpRequest, name: str) -> HttpResponse:
+    cache = get_object_or_404(Cache, name=name)
+    form = ScheduleForm(cache, request.POST)
+    if not form.is_valid():
+        return scans_page(request, cache, ScanForm(cache), form)
+    by = signed_in(request)
+    steering.add_schedule(by, cache, **form.schedule(by))
+    return redirect("cache-scans", cache.name)
+
+
+@operator_required
+@require_POST
+def remove_schedule(request: HttpRequest, pk: int) -> HttpResponse:
+    schedule = get_object_or_404(ScanSchedule.objects.select_related("cache"), pk=pk)
+    steering.remove_schedule(signed_in(request), schedule)
+    return redirect("cache-scans", schedule.cache.name)
