@@ -1,7 +1,7 @@
 """What all nodes of one scan have in common."""
 
 import ssl
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from collectors.connections import Access
@@ -27,7 +27,8 @@ def overlook(_details: Iterable[Detail]) -> None:
 
 @dataclass(slots=True)
 class Job:
-    """`relocate` says where the shard of a lost node is served now; it is called in a thread of its own.
+    """`relocate` says where the shard of a lost node is served now, `survey` which nodes there are now: slots may
+    have moved during the scan. Both are called in a thread of their own and may raise ReadError.
 
     Without `limits` the guards are set as the brake in use has them.
     """
@@ -39,6 +40,7 @@ class Job:
     make_aggregate: Callable[[Target, int], Aggregate]
     wanted: frozenset[str] = frozenset(NAMES)
     relocate: Callable[[Target], Target | None] = stay
+    survey: Callable[[], Sequence[Target]] | None = None
     patience_seconds: float = PATIENCE_SECONDS
     limits: Limits | None = None
     # Told of every key whose type was read.

@@ -80,6 +80,11 @@ class NodeScan:
         return sum(part.walk.visited for part in self.parts)
 
     @property
+    def moved(self) -> int:
+        """Return how many keys were gone to another node before they could be measured."""
+        return sum(part.walk.moved for part in self.parts)
+
+    @property
     def shown_state(self) -> State:
         if self.state == State.WALKING and self.job.control.is_paused:
             return State.PAUSED
@@ -119,7 +124,7 @@ class NodeScan:
                 self.state = State.STOPPED
                 return
             tries += 1
-            await self._relocate(tries)
+            await self._relocate()
 
     async def _attempt(self) -> ReadError | None:
         """Go as far as one connection carries. Return why it ended too early."""
@@ -179,11 +184,12 @@ class NodeScan:
             Part.begin(self.job, self.target, found, db, total) for db, total in sorted(found.databases.items())
         ]
 
-    async def _relocate(self, tries: int) -> None:
-        """Look where the shard is now; the first try goes to where it was."""
-        if tries < 2:
+    async def _relocate(self) -> None:
+        """Look where the shard is now; where nobody can say, it is tried where it was."""
+        try:
+            found = await asyncio.to_thread(self.job.relocate, self.target)
+        except ReadError:
             return
-        found = await asyncio.to_thread(self.job.relocate, self.target)
         if found and found != self.target:
             self.target, self.abilities = found, None
 

@@ -54,7 +54,7 @@ class Report:
 
     def __init__(self, scan: Scan, top: int) -> None:
         self.seconds = scan.seconds
-        self.nodes = scan.nodes
+        self.is_settled = scan.is_settled
         parts = [(node.target.label, part) for node in scan.nodes for part in node.parts]
         found = (Ranked(entry, label, part.db) for label, part in parts for entry in part.aggregate.entries())
         self.top = heapq.nsmallest(top, found, key=lambda ranked: (-ranked.entry.size, ranked.entry.name))
@@ -65,7 +65,7 @@ class Report:
     @property
     def is_complete(self) -> bool:
         """Return whether every key that was there could be measured."""
-        return all(row["state"] == State.DONE and not row["unreadable"] for row in self.node_rows)
+        return self.is_settled and all(row["state"] == State.DONE and not row["unreadable"] for row in self.node_rows)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -97,6 +97,8 @@ class Report:
                 "%(count)s keys were gone before they could be measured.",
                 count,
             ) % {"count": f"{count:,}"}
+        if not self.is_settled:
+            yield _("Slots kept moving between nodes: some keys may be missing, others counted twice.")
         for row in self.node_rows:
             yield from _node_words(row)
 

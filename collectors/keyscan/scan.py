@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from collectors.failures import ReadError
 from collectors.keyscan import part
 from collectors.keyscan.job import Job
 from collectors.keyscan.node import NodeScan
@@ -12,6 +13,8 @@ from collectors.keyscan.progress import NodeProgress
 from collectors.keyscan.targets import Target
 
 CHECK_SECONDS, OBSERVE_SECONDS = 0.1, 1.0
+# How often nodes are scanned anew whose slots moved meanwhile.
+ROUNDS = 3
 
 Observe = Callable[[Sequence[NodeProgress]], None]
 
@@ -42,6 +45,8 @@ class Scan:
         self.nodes = [NodeScan(target, job) for target in targets]
         self.observe = observe
         self.seconds = 0.0
+        # Whether every slot stayed where it was scanned.
+        self.is_settled = True
         self._marks: dict[int, tuple[_Mark, _Mark]] = {}
 
     def resume(self, saved: Mapping[str, bytes]) -> None:
@@ -64,9 +69,30 @@ class Scan:
 
     async def _run(self) -> None:
         watching = asyncio.create_task(self._watch())
-        await asyncio.gather(*(node.run() for node in self.nodes))
+        due = self.nodes
+        for _ in range(ROUNDS):
+            await asyncio.gather(*(node.run() for node in due))
+            due = await self._moved()
+            if not due:
+                break
+        self.is_settled = not due
         watching.cancel()
         self.observe(self.progress())
+
+    async def _moved(self) -> list[NodeScan]:
+        """Return new scans of the nodes whose slots are not those that were scanned; they take the place of the old."""
+        if self.job.survey is None or self.job.control.is_stopped:
+            return []
+        try:
+            found = await asyncio.to_thread(self.job.survey)
+        except ReadError:
+            return []
+        scanned = {node.target.slots: node for node in self.nodes if not node.moved}
+        kept = [scanned[target.slots] for target in found if target.slots in scanned]
+        due = [NodeScan(target, self.job) for target in found if target.slots not in scanned]
+        if due:
+            self.nodes = [*kept, *due]
+        return due
 
     async def _watch(self) -> None:
         observed = time.monotonic()

@@ -62,6 +62,14 @@ async def _layout(link: Link, seed: Address) -> Layout | None:
     return None
 
 
+def serving(target: Target, found: Iterable[Target]) -> Target | None:
+    """Return who has the slots of a target now; outside of clusters that is the target itself."""
+    if not target.slots:
+        return target
+    first = target.slots[0][0]
+    return next((other for other in found if any(low <= first <= high for low, high in other.slots)), None)
+
+
 def of_layout(layout: Layout, use_replicas: bool) -> list[Target]:
     """Return a target for each shard that holds slots; its label is that of the shard's primary."""
     shards = (shard for shard in layout.shards if shard.slots)

@@ -68,7 +68,7 @@ class Walk:
         self.suspects = Suspects(plan.samples, plan.guard)
         self.sample = Sample(plan.sample_every, plan.seed)
         self._details: list[Detail] = []
-        self.visited = self.unreadable = 0
+        self.visited = self.unreadable = self.moved = 0
         self.notice: Callable[[Iterable[Detail]], None] = lambda _details: None
         self._memory = memory_usage(plan.samples)
 
@@ -201,6 +201,7 @@ class Walk:
                 if not words.startswith(ELSEWHERE):
                     self.unreadable += 1
                     continue
+                self.moved += 1
                 reply = None
             kept.append(key)
             sizes.append(cast(int | None, reply))

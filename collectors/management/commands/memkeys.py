@@ -7,6 +7,7 @@ import signal
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,11 @@ class Command(BaseCommand):
         found = asyncio.run(targets.find(seeds, access, options["replica"]))
         control = Control(brake.interval(options["interval"]) if options["interval"] else options["brake"])
         job = job_of(access, control, options)
+        if any(target.slots for target in found):
+            # Any node knows the way, also when the one that was named is gone.
+            known = [*seeds, *(Address(target.host, target.port, access.tls) for target in found)]
+            survey = partial(look_around, known, access, options["replica"])
+            job.survey, job.relocate = survey, lambda target: targets.serving(target, survey())
         teller = Teller(self.stderr if options["json"] else self.stdout)
         scan = Scan(job, found, teller.observe)
         job.notice = lambda details: teller.notice(scan.ratio, details)
@@ -87,6 +93,10 @@ class Command(BaseCommand):
         finally:
             signal.signal(signal.SIGINT, before)
         return Report(scan, options["top"])
+
+
+def look_around(known: Sequence[Address], access: Access, use_replicas: bool) -> list[targets.Target]:
+    return asyncio.run(targets.find(known, access, use_replicas))
 
 
 def access_of(seeds: Sequence[Address], given: Credentials, options: dict[str, Any]) -> Access:
