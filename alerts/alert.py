@@ -154,6 +154,9 @@ class EvaluationMark(models.Model):
     cache = models.OneToOneField(Cache, on_delete=models.CASCADE, primary_key=True, related_name="evaluation_mark")
     tick_at = models.DateTimeField()
     judged_at = models.DateTimeField()
+    # How many targets each rule, by its id, could judge here; counted every minute.
+    instances = models.JSONField(default=dict)
+    counted_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"{self.cache_id} judged up to {self.tick_at:%H:%M:%S}"

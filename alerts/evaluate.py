@@ -5,7 +5,7 @@ that come late are stored, but they begin and end nothing.
 """
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from django.conf import settings
 from django.db import connection, transaction
 
-from alerts import judging, measures, scene, telling
+from alerts import judged_rules, judging, measures, scene, telling
 from alerts.alert import SEVERITIES, Alert, EvaluationMark, Transition, moment, state_of, stored
 from alerts.change import Change, transition
 from alerts.clock import AT_REST, Clock, step
@@ -33,6 +33,8 @@ class Outcome:
     changes: list[Change] = field(default_factory=list)
     matched: set[int] = field(default_factory=set)
     instances: int = 0
+    # By cache, how many targets each rule could judge.
+    counts: dict[int, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
 
 
 def evaluate(cache_ids: Collection[int], tick: int) -> Outcome:
@@ -41,8 +43,10 @@ def evaluate(cache_ids: Collection[int], tick: int) -> Outcome:
         ready = _lock(cache_ids, tick)
         if not ready:
             return Outcome()
-        outcome = _judge(list(Rule.objects.enabled()), _overrides(), ready, tick)
+        rules = list(Rule.objects.enabled())
+        outcome = _judge(rules, _overrides(), ready, tick)
         telling.tell(outcome.changes, moment(tick))
+        judged_rules.note(rules, ready, outcome.counts, moment(tick))
     return outcome
 
 
@@ -94,6 +98,7 @@ def _judge(
             outcome.instances += 1
             if verdict.is_known:
                 outcome.matched.add(rule.pk)
+                outcome.counts[verdict.target.cache.id][rule.pk] += 1
             book.enter(rule, verdict)
     book.close_missing(known={rule.pk for rule in rules}, sound={rule.pk for rule in sound})
     book.save()

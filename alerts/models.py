@@ -5,6 +5,7 @@ from typing import Self
 
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -13,6 +14,7 @@ from alerts.alert import EvaluationMark as EvaluationMark
 from alerts.alert import Transition as Transition
 from alerts.causes import sentence
 from alerts.decision import Decision as Decision
+from alerts.remark import Remark as Remark
 from alerts.route import Route as Route
 from alerts.rule import Override as Override
 from alerts.rule import Rule as Rule
@@ -67,6 +69,7 @@ class Incident(models.Model):
     # Times are those of the ticks that decided.
     opened_at = models.DateTimeField()
     acknowledged_at = models.DateTimeField(null=True, blank=True)
+    acknowledged_by = models.CharField(max_length=150, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
     # The number of its newest message.
     last_sequence = models.PositiveIntegerField(default=0)
@@ -89,6 +92,9 @@ class Incident(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("incident", args=[self.pk])
 
     @property
     def is_open(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from alerts import evaluate
+from alerts import evaluate, judged_rules
 from alerts.alert import Alert, EvaluationMark
 from alerts.rule import Override, Rule
 from alerts.tests.judged import EVERY, Fleet, fleet, history, rule, states
@@ -434,3 +434,42 @@ class TestOverrides:
         watched.poll(0.95, 0.95)
 
         assert Alert.objects.get().node == watched.nodes[1]
+
+
+def test_it_notes_when_a_rule_could_be_judged_and_on_how_many_targets() -> None:
+    known = rule()
+    dead = rule("dead", metric="maxclients")
+    watched = fleet(shards=3)
+
+    watched.poll(0.1, 0.2, 0.3)
+
+    known.refresh_from_db()
+    dead.refresh_from_db()
+    judged = judged_rules.current(timezone.now())
+    assert (known.matched_at, dead.matched_at) == (watched.at, None)
+    assert (judged.by_rule, judged.instances, judged.caches) == ({known.pk: 3}, 3, 1)
+
+
+def test_it_notes_that_at_most_once_a_minute() -> None:
+    known = rule()
+    watched = fleet()
+    watched.poll(0.1)
+    first = watched.at
+
+    watched.poll(0.1)
+    known.refresh_from_db()
+    soon = known.matched_at
+    for _ in range(3):
+        watched.poll(0.1)
+
+    known.refresh_from_db()
+    assert (soon, known.matched_at) == (first, watched.at)
+
+
+def test_counts_of_long_ago_are_not_current() -> None:
+    rule()
+    fleet().poll(0.1)
+
+    judged = judged_rules.current(timezone.now() + timedelta(hours=1))
+
+    assert (judged.instances, judged.caches) == (0, 0)
