@@ -39,7 +39,7 @@ def costly_commands(watched: Watched) -> Finding | None:
         sentence = _("%(name)s runs %(command)s %(rate)s, which takes %(figure)s of its time.") % parts
     else:
         sentence = _("%(name)s runs %(command)s %(rate)s, up to %(figure)s a call.") % parts
-    sentence = f"{sentence} {advice_for(worst)}".rstrip(".")
+    sentence = f"{sentence} {advice_for(worst)}".rstrip(".。")
     return notice(sentence, _("costly command"), figure, "nodes", page_of(watched, "cache-commands"))
 
 
@@ -88,7 +88,7 @@ def errors_rising(watched: Watched) -> Finding | None:
     lately, before = rate(rising[name].lately), rate(rising[name].before)
     parts = {"name": watched.cache.name, "error": name, "rate": lately, "before": before}
     sentence = _("%(name)s answers %(error)s %(rate)s, the day before %(before)s.") % parts
-    sentence = f"{sentence} {meaning_of(name).sentence}".rstrip(".")
+    sentence = f"{sentence} {meaning_of(name).sentence}".rstrip(".。")
     return notice(sentence, _("errors rise"), lately, "nodes", page_of(watched, "cache-commands"))
 
 
