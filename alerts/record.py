@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 
-from alerts import fallbacks
+from alerts import fallbacks, repair
 from alerts.channel import Accepted, ChannelKind, Final, Outcome, RetryAt, Unknown
 from alerts.models import Attempt, Channel, Delivery
 from alerts.outbox import Claim
@@ -76,9 +76,10 @@ def settle(claim: Claim, **fields: object) -> bool:
 
 def accept(claim: Claim, outcome: Accepted) -> None:
     settle(claim, state=Delivery.State.ACCEPTED, done_at=Now(), handle=outcome.handle)
-    stale = Q(proven_at=None) | Q(proven_at__lt=Now() - PROOF_STEP) | Q(broken_at__isnull=False)
-    channel = Channel.objects.filter(stale, pk=claim.channel.pk)
-    channel.update(proven_at=Now(), broken_at=None, broken_cause="", broken_words="")
+    stale = Q(proven_at=None) | Q(proven_at__lt=Now() - PROOF_STEP)
+    Channel.objects.filter(stale, pk=claim.channel.pk).update(proven_at=Now())
+    if claim.channel.is_broken:
+        repair.mend(claim.channel)
 
 
 def refuse(claim: Claim, outcome: Final) -> None:

@@ -21,6 +21,7 @@ from config.errors import harmless, json_error
 from dashboard.api import (
     balance,
     caches,
+    channels,
     clients,
     commands,
     events,
@@ -64,6 +65,7 @@ api.add_router("/caches", topology.router)
 api.add_router("", findings.router)
 api.add_router("/fleet", fleet.router)
 api.add_router("/health", health.router)
+api.add_router("/channels", channels.router)
 api.add_router("/metrics", metrics.router)
 api.add_router("/scans", scans.router)
 api.add_router("/tokens", tokens.router)

@@ -217,6 +217,7 @@ RETENTION_INTERVAL_SECONDS = env.whole("SHARDWATCH_RETENTION_INTERVAL_SECONDS", 
 # /readyz turns red when beat or the poll loop showed no life for this long.
 READY_BEAT_SECONDS = env.whole("SHARDWATCH_READY_BEAT_SECONDS", 60, minimum=5)
 READY_POLL_SECONDS = env.whole("SHARDWATCH_READY_POLL_SECONDS", 90, minimum=5)
+READY_SEND_SECONDS = env.whole("SHARDWATCH_READY_SEND_SECONDS", 60, minimum=5)
 
 # Where people find Shardwatch, for links in messages; without it messages carry none.
 PUBLIC_URL = env.text("SHARDWATCH_PUBLIC_URL", "").rstrip("/")

@@ -19,5 +19,7 @@ urlpatterns = [
     path("caches/test/", cache_edit.test, name="cache-test"),
     path("caches/<str:name>/edit/", cache_edit.edit, name="cache-edit"),
     path("caches/<str:name>/delete/", cache_edit.delete, name="cache-delete"),
+    path("", include("alerts.channel_urls")),
+    path("", include("dashboard.alert_urls")),
     path("", include("dashboard.urls")),
 ]

@@ -9,9 +9,8 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from accounts.api_auth import callers
-from collectors import readiness
 from collectors.models import NodeStatus, PollWorker
-from dashboard import own_health
+from dashboard import own_health, parts
 from dashboard.api.answers import problems
 from dashboard.own_health import CachePolls
 
@@ -109,7 +108,7 @@ class SilentPage(Schema):
 )
 def read_health(request: HttpRequest) -> dict[str, Any]:
     """A part that does not work is a 200 that says so; /readyz answers by its status."""
-    checks, totals = readiness.checks(), own_health.totals()
+    checks, totals = parts.checks(), own_health.totals()
     return {
         "ok": all(check.ok for check in checks),
         "checks": checks,

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from django.db.models import Count, Q, Sum
 
-from collectors import readiness
 from collectors.models import NodeStatus, PollLease
-from dashboard import VERSION
+from dashboard import VERSION, parts
+from dashboard.exposition import channels
 from dashboard.exposition.text import Family
 from fleet.models import Node
 
@@ -17,11 +17,12 @@ def families() -> Iterator[Family]:
     build.add({"version": VERSION}, 1)
     yield build
     ready = Family("shardwatch_part_ready", "gauge", "Whether a part of Shardwatch works, as /readyz tells.")
-    for check in readiness.checks():
+    for check in parts.checks():
         ready.add({"part": check.name}, check.ok)
     yield ready
     yield from _polls()
     yield from _nodes()
+    yield from channels.families()
 
 
 def _polls() -> Iterator[Family]:

@@ -24,6 +24,8 @@ from schemathesis.schemas import APIOperation
 
 from accounts.models import ApiToken, Role
 from accounts.tests.cast import bearer_of
+from alerts.models import Attempt, Channel
+from alerts.tests.cast import channel, opened
 from collectors import tallies
 from collectors.models import ClientReading, CommandSupport, NodeStatus, SlowEntry
 from collectors.tallies import COMMAND, ERROR, NodeTallies, Tally
@@ -82,7 +84,17 @@ def known() -> dict[str, Any]:
     tallies.write([NodeTallies(primary.pk, minute, 60, kind, {"get": Tally(9, 90)}) for kind in (COMMAND, ERROR)])
     event = told_failover(cache)
     token, _text = ApiToken.issue(event_owner(), "spare")
-    return {"name": cache.name, "event_id": event.pk, "token_id": token.pk}
+    return {"name": cache.name, "event_id": event.pk, "token_id": token.pk, "channel_id": told_channel().pk}
+
+
+def told_channel() -> Channel:
+    """Return a channel with a message and an attempt."""
+    made = channel()
+    incident = opened(made)
+    Attempt.objects.create(
+        delivery=incident.deliveries.get(), channel=made, number=1, at=timezone.now(), result="retry", cause="refused"
+    )
+    return made
 
 
 def event_owner() -> Any:

@@ -8,9 +8,8 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from collectors import readiness
 from collectors.models import PollWorker
-from dashboard import own_health
+from dashboard import own_health, parts
 from dashboard.refresh import is_refresh
 from fleet.models import Cache
 
@@ -25,7 +24,7 @@ def health(request: HttpRequest) -> HttpResponse:
     name = request.GET.get("cache", "")
     chosen = get_object_or_404(Cache, name=name) if name else None
     context = {
-        "checks": readiness.checks(),
+        "checks": parts.checks(),
         "workers": PollWorker.objects.order_by("name"),
         "totals": own_health.totals(),
         "polled": polled,

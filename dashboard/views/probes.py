@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from collectors import readiness
+from dashboard import parts
 
 
 @login_not_required
@@ -21,7 +21,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
     """Answer 200 where all parts work, else 503; each part with a sentence."""
-    checks = readiness.checks()
+    checks = parts.checks()
     ready = all(check.ok for check in checks)
     told = [{"name": check.name, "ok": check.ok, "sentence": check.sentence} for check in checks]
     return JsonResponse({"ready": ready, "checks": told}, status=200 if ready else 503)

@@ -1,0 +1,85 @@
+"""How channels do: what waits, for how long, and what was accepted last."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from alerts.causes import sentence
+from alerts.channel_changes import shown_settings
+from alerts.channels import kind_of
+from alerts.models import Attempt, Channel, Delivery
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+WAITING = Q(deliveries__state=Delivery.State.WAITING)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """One channel with what waits in the outbox for it, and how its last attempt went."""
+
+    channel: Channel
+    waiting: int
+    oldest: datetime | None
+    last_result: str
+    last_sentence: str
+
+
+def healths(**chosen: Any) -> list[Health]:
+    return [
+        Health(
+            row, row.waiting, row.oldest, row.last_result or "", sentence(row.last_cause or "", row.last_words or "")
+        )
+        for row in with_outbox().filter(**chosen)
+    ]
+
+
+def with_outbox() -> QuerySet[Channel, Any]:
+    """Return channels with `waiting`, `oldest` (when its oldest waiting message was written) and the last attempt."""
+    newest = Attempt.objects.filter(channel=OuterRef("pk")).order_by("-pk")
+    return Channel.objects.select_related("fallback").annotate(
+        waiting=Count("deliveries", filter=WAITING),
+        oldest=Min("deliveries__created_at", filter=WAITING),
+        last_result=Subquery(newest.values("result")[:1]),
+        last_cause=Subquery(newest.values("cause")[:1]),
+        last_words=Subquery(newest.values("words")[:1]),
+    )
+
+
+def setting_words(channel: Channel) -> list[tuple["StrOrPromise", str]]:
+    """Return the settings of a channel with their labels, secrets only as being set."""
+    fields, found = kind_of(channel.kind).form.base_fields, shown_settings(channel)
+    return [(field.label or name, told(found.get(name))) for name, field in fields.items()]
+
+
+def told(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What the outbox of one channel holds; `late_seconds` is how long a message that could leave was left."""
+
+    channel: str
+    waiting: int
+    oldest_seconds: float | None
+    late_seconds: float
+
+
+def backlogs(now: datetime | None = None) -> list[Backlog]:
+    at = now or timezone.now()
+    ready = WAITING & Q(deliveries__lease_until=None, broken_at=None, held_until__lte=at, deliveries__due_at__lte=at)
+    found = with_outbox().annotate(ready_since=Min("deliveries__due_at", filter=ready))
+    return [
+        Backlog(
+            row.name,
+            row.waiting,
+            (at - row.oldest).total_seconds() if row.oldest else None,
+            (at - row.ready_since).total_seconds() if row.ready_since else 0.0,
+        )
+        for row in found
+    ]

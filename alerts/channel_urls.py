@@ -1,0 +1,13 @@
+from django.urls import path
+
+from alerts.views import channels
+
+urlpatterns = [
+    path("channels/", channels.channels, name="channels"),
+    path("channels/new/<slug:kind>/", channels.new, name="channel-new"),
+    path("channels/<int:channel_id>/", channels.channel, name="channel"),
+    path("channels/<int:channel_id>/edit/", channels.edit, name="channel-edit"),
+    path("channels/<int:channel_id>/delete/", channels.delete, name="channel-delete"),
+    path("channels/<int:channel_id>/test/", channels.test, name="channel-test"),
+    path("channels/<int:channel_id>/mend/", channels.mend, name="channel-mend"),
+]

@@ -1,0 +1,1 @@
+"""Pages of alerting, one module a page."""
