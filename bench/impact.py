@@ -83,10 +83,15 @@ def _one(program: Path, server: Valkey, contender: Contender, rate: int, found: 
 
 
 def start_foreground(program: Path, server: Valkey, rate: int, seconds: float) -> "subprocess.Popen[str]":
-    words = [str(word) for word in (program, "127.0.0.1", server.port, rate, seconds, WINDOW_SECONDS)]
+    words = [str(word) for word in (program, socket_of(server), rate, seconds, WINDOW_SECONDS)]
     prepare = priority.set_up(priority.FOREGROUND)
     pipe = subprocess.PIPE
     return subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, preexec_fn=prepare)
+
+
+def socket_of(server: Valkey) -> Path:
+    """Return where a server listens for the foreground, which must cost the scan's core as little as can be."""
+    return server.directory / "socket"
 
 
 def measured(server: Valkey) -> int:

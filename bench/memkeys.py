@@ -170,7 +170,7 @@ def _count(keys: int) -> str:
 
 @contextmanager
 def server(directory: Path, program: Path, keys: int) -> Iterator[Valkey]:
-    one = valkey.start_valkey(directory, program=program)
+    one = valkey.start_valkey(directory, "--unixsocket", str(directory / "socket"), program=program)
     try:
         with priority.undisturbed([one.pid]):
             fill([one.address], keys)

@@ -32,7 +32,7 @@ class Brake:
     interval: float = 0.0
 
 
-GENTLE: Final = Brake("gentle", slice_seconds=0.0002, share=0.25)
+GENTLE: Final = Brake("gentle", slice_seconds=0.00012, share=0.25)
 BRISK: Final = Brake("brisk", keys=25)
 FAST: Final = Brake("fast", keys=1_000, streams=True)
 BRAKES: Final = {brake.name: brake for brake in (GENTLE, BRISK, FAST)}

@@ -184,7 +184,7 @@ class Walk:
             sizes = cast(list[int | None], replies)
         if self.samples_fields:
             self.sample.choose(keys, sizes)
-        if largest >= self.plan.suspect_bytes:
+        if largest >= self.plan.suspect_bytes and self.has_memory:
             keys, sizes = self._without_suspects(keys, sizes)
         self.aggregate.add(keys, sizes, inexact=keys if self.plan.estimates or not self.has_memory else ())
         del self.unsized[0]
