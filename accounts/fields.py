@@ -14,7 +14,8 @@ class StyledField(BoundField):
         return {"class": self.css_class(), **attrs}
 
     def css_class(self) -> str:
-        kind = {forms.CheckboxInput: "form-check-input", forms.Select: "form-select"}
+        ticked = {forms.CheckboxInput: "form-check-input", forms.CheckboxSelectMultiple: "form-check-input"}
+        kind = {**ticked, forms.Select: "form-select"}
         name = next((css for widget, css in kind.items() if isinstance(self.field.widget, widget)), "form-control")
         return f"{name} is-invalid" if self.errors else name
 

@@ -29,6 +29,7 @@ class Kind(models.TextChoices):
     VERSION = "version", _("version change")
     CONFIG = "config", _("config change")
     EVICTION = "eviction", _("eviction")
+    KEY_SCAN = "key-scan", _("key scan")
     DEPLOY = "deploy", _("deploy")
     SCALE_OUT = "scale-out", _("scale-out")
     LOAD_TEST = "load-test", _("load test")
@@ -38,7 +39,7 @@ class Kind(models.TextChoices):
 # What people and CI may add.
 NOTE_KINDS = (Kind.DEPLOY, Kind.SCALE_OUT, Kind.LOAD_TEST, Kind.OTHER)
 # Detected events that go on until we see their end; without an end the others are moments.
-LASTING = (Kind.UNREACHABLE, Kind.SCALING, Kind.EVICTION)
+LASTING = (Kind.UNREACHABLE, Kind.SCALING, Kind.EVICTION, Kind.KEY_SCAN)
 
 
 class EventQuerySet(models.QuerySet["Event"]):

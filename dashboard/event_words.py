@@ -39,6 +39,7 @@ MARKS: dict[str, Mark] = {
     Kind.VERSION: Mark("V", "change"),
     Kind.CONFIG: Mark("C", "change"),
     Kind.EVICTION: Mark("E", "trouble"),
+    Kind.KEY_SCAN: Mark("K", "change"),
     Kind.DEPLOY: Mark("D", "note"),
     Kind.SCALE_OUT: Mark("O", "note"),
     Kind.LOAD_TEST: Mark("L", "note"),
@@ -191,6 +192,14 @@ def eviction(event: Event) -> str:
     return _("%(node)s evicted keys for %(time)s to make room") % parts
 
 
+def key_scan(event: Event) -> str:
+    data = event.data
+    parts = {"number": data["scan"], "keys": grouped(data.get("keys")), "size": bytes_size(data.get("bytes"))}
+    if event.goes_on:
+        return _("Scan %(number)s of the keys is under way") % parts
+    return _("Scan %(number)s of the keys: %(keys)s keys, %(size)s") % parts
+
+
 SENTENCES: dict[str, Callable[[Event], str]] = {
     Kind.FAILOVER: failover,
     Kind.ROLE: role,
@@ -204,6 +213,7 @@ SENTENCES: dict[str, Callable[[Event], str]] = {
     Kind.VERSION: version,
     Kind.CONFIG: config,
     Kind.EVICTION: eviction,
+    Kind.KEY_SCAN: key_scan,
 }
 
 

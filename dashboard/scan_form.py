@@ -52,7 +52,13 @@ class ScanForm(forms.Form):
     type = forms.ChoiceField(
         label=_("Only the type"), choices=[("", _("all types")), *((name, name) for name in TYPES)], required=False
     )
-    top = forms.IntegerField(label=_("Largest keys to keep"), min_value=1, max_value=TOP_LIMIT, required=False)
+    top = forms.IntegerField(
+        label=_("Largest keys to keep"),
+        min_value=1,
+        max_value=TOP_LIMIT,
+        required=False,
+        widget=forms.NumberInput(attrs={"placeholder": ScanOptions().top}),
+    )
     shards = forms.MultipleChoiceField(
         label=_("Shards"), required=False, widget=forms.CheckboxSelectMultiple, help_text=_("None chosen means all.")
     )
@@ -68,6 +74,7 @@ class ScanForm(forms.Form):
         min_value=1,
         max_value=SAMPLES_LIMIT,
         required=False,
+        widget=forms.NumberInput(attrs={"placeholder": ScanOptions().samples}),
         help_text=_("1000 and more lead to exact sizes. The server's own default of 5 misjudges some giants by 90%."),
     )
     may_use_primary = forms.BooleanField(label=_("Primaries may be scanned where no replica is fit"), required=False)

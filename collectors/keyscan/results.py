@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from collectors.keyscan import metrics, starting, summary
+from collectors.keyscan import markers, metrics, starting, summary
 from collectors.keyscan.aggregate import Aggregate, Entry
 from collectors.keyscan.details import Detail, slot_of
 from collectors.keyscan.digests import digest, path_digest
@@ -65,6 +65,7 @@ def store(scan: Scan, found: Sequence[Found], ending: Ending, extra: dict[str, A
         scan.save(update_fields=("keys", "bytes", "summary", "state", "finished_at"))
         close_shards(scan, {one.shard.pk: one.shard for one in found}.values())
         starting.note(scan, ending.cause, **ending.data)
+        markers.end(scan)
         if scan.state == ScanState.DONE and not scan.asked.is_partial:
             metrics.write(scan)
 

@@ -16,7 +16,7 @@ from typing import Any
 from django.db import connection
 
 from collectors.backlog import AWAY
-from collectors.keyscan import budget, holding, results, schedules, starting, summary
+from collectors.keyscan import budget, holding, markers, results, schedules, starting, summary
 from collectors.keyscan.aggregate import Aggregate
 from collectors.keyscan.control import Control
 from collectors.keyscan.models import Scan, ScanShard, ScanState
@@ -51,6 +51,7 @@ def run(scan_id: int) -> None:
         give_up(scan)
         return
     starting.note(scan, Reason.RESUMED if scan.attempts > 1 else Reason.TAKEN_UP)
+    markers.begin(scan)
     Runner(scan).run()
 
 

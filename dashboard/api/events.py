@@ -40,6 +40,7 @@ KindName = Literal[
     "version",
     "config",
     "eviction",
+    "key-scan",
     "deploy",
     "scale-out",
     "load-test",

@@ -59,7 +59,7 @@ def preview(cache: Cache, asked: ScanOptions, brake: str) -> Preview:
     return Preview(
         rows,
         sum(row.choice.keys or 0 for row in known) if known else None,
-        max((row.seconds or 0.0 for row in known), default=None),
+        max((max(row.seconds or 0.0, 1.0) for row in known), default=None),
         load_words(brake),
         fields_words(asked),
         samples_words(asked),
