@@ -128,18 +128,19 @@ def enqueue(incident: Incident, kind: Kind, message: Message, channels: Iterable
     with transaction.atomic(), connection.cursor() as cursor:
         # The incident's row is locked until the end of the transaction: sequences become visible in their order.
         cursor.execute(NEXT_SEQUENCE, [incident.pk])
-        incident.last_sequence = cursor.fetchone()[0]
+        sequence: int = cursor.fetchone()[0]
+        incident.last_sequence = sequence
         ids = {channel.pk for channel in channels}
         if kind != Kind.TRIGGER:
             ids |= set(Channel.objects.told_of(incident).values_list("pk", flat=True))
         if kind in {Kind.UPDATE, Kind.RESOLVE}:
             cursor.execute(OVERTAKE, [incident.pk])
         payload = orjson.dumps(storable(message.as_json())).decode()
-        row: list[Any] = [incident.pk, incident.last_sequence, kind, payload, message.severity.rank, sorted(ids)]
+        row: list[Any] = [incident.pk, sequence, kind, payload, message.severity.rank, sorted(ids)]
         cursor.execute(ADD, row)
         fallbacks.tell(incident)
         transaction.on_commit(wake, robust=True)
-    return incident.last_sequence
+    return sequence
 
 
 def wake() -> None:
