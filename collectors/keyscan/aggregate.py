@@ -106,14 +106,20 @@ class Aggregate:
         self._rank(list(rows))
 
     def _rank(self, rows: list[Detail]) -> None:
+        by_kind: dict[str, list[tuple[bytes, int]]] = {}
+        counted = []
         for row in rows:
             name = bounded(row.key)
             if row.type:
-                kind = row.type if row.type in self.by_type or len(self.by_type) < TYPES else OTHER_TYPES
-                self.by_type.setdefault(kind, Top(self.top.limit)).add([name], [row.size])
+                by_kind.setdefault(row.type, []).append((name, row.size))
             if row.elements is not None and row.type != "string":
-                self.by_elements.add([name], [row.elements])
+                counted.append((name, row.elements))
             self._notes[name] = row
+        for kind, pairs in by_kind.items():
+            known = kind if kind in self.by_type or len(self.by_type) < TYPES else OTHER_TYPES
+            self.by_type.setdefault(known, Top(self.top.limit)).add(*zip(*pairs, strict=True))
+        if counted:
+            self.by_elements.add(*zip(*counted, strict=True))
         self._tidy()
 
     def _tidy(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,17 @@ class Tally:
     held: int = 0
     payload: int = 0
 
+    def count(self, kind: str, row: Detail) -> None:
+        self.keys += 1
+        self.bytes += row.size
+        self.squares += float(row.size) ** 2
+        if row.ttl_ms is not None:
+            self.ttl_read += 1
+            self.lasting += row.ttl_ms < 0
+        if kind == "string" and row.elements is not None:
+            self.held += row.size
+            self.payload += row.elements + len(row.key)
+
     def take(self, other: Tally) -> None:
         for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -90,40 +101,30 @@ class Details:
 
     def add(self, rows: Iterable[Detail], below: int | None = None) -> None:
         """Take in keys; those of `below` bytes or more are left out of the tallies, since they are known one by one."""
+        by_kind: dict[str, list[Detail]] = {}
         for row in rows:
             kind = self._kind(row.type)
+            tally = self.tallies.setdefault(kind, Tally())
             if below is None or row.size < below:
-                self._tally(kind, row)
-            self._histograms(kind, row)
+                tally.count(kind, row)
+            by_kind.setdefault(kind, []).append(row)
             slot = slot_of(row.key)
             self.slot_bytes[slot] += row.size
             self.slot_keys[slot] += 1
+        for kind, group in by_kind.items():
+            self._histograms(kind, group)
 
     def _kind(self, name: str) -> str:
         return name if name in self.tallies or len(self.tallies) < TYPES else OTHER_TYPES
 
-    def _tally(self, kind: str, row: Detail) -> None:
-        tally = self.tallies.setdefault(kind, Tally())
-        tally.keys += 1
-        tally.bytes += row.size
-        tally.squares += float(row.size) ** 2
-        if row.ttl_ms is not None:
-            tally.ttl_read += 1
-            tally.lasting += row.ttl_ms < 0
-        if kind == "string" and row.elements is not None:
-            tally.held += row.size
-            tally.payload += row.elements + len(row.key)
-
-    def _histograms(self, kind: str, row: Detail) -> None:
-        self.name_lengths.add([len(row.key)])
-        if row.ttl_ms is not None and row.ttl_ms >= 0:
-            self.ttl_seconds.add([row.ttl_ms // 1000])
-        if row.idle is not None:
-            self.idle_seconds.add([row.idle])
-        if row.encoding:
-            self.encodings[kind, row.encoding] += 1
-        if row.elements is not None:
-            self.elements.setdefault(kind, Histogram()).add([row.elements])
+    def _histograms(self, kind: str, rows: Sequence[Detail]) -> None:
+        self.name_lengths.add([len(row.key) for row in rows])
+        self.ttl_seconds.add([row.ttl_ms // 1000 for row in rows if row.ttl_ms is not None and row.ttl_ms >= 0])
+        self.idle_seconds.add([row.idle for row in rows if row.idle is not None])
+        self.encodings.update([(kind, row.encoding) for row in rows if row.encoding])
+        elements = [row.elements for row in rows if row.elements is not None]
+        if elements:
+            self.elements.setdefault(kind, Histogram()).add(elements)
 
     @property
     def keys(self) -> int:

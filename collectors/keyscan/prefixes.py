@@ -135,9 +135,14 @@ class PrefixTree:
     def place_of(self, shape: bytes) -> Place:
         """Return where keys of a shape are counted: below the place of its beginning, by its last part."""
         separator = self.separators.of(shape)
-        if separator and shape.count(separator) >= self.depth:
-            shape = cut(shape, separator, self.depth)
-        return self._known.get(shape) or self._place(shape, separator)
+        if not separator or shape.count(separator) < self.depth:
+            return self._known.get(shape) or self._place(shape, separator)
+        head = cut(shape, separator, self.depth)
+        place = self._known.get(head) or self._place(head, separator)
+        # Half of the room: what lies below the depth may be countless.
+        if head in self._known and len(self._known) < SHAPES // 2:
+            self._remember(shape, place)
+        return place
 
     def _place(self, shape: bytes, separator: bytes) -> Place:
         above, piece, ending, comes_again = self.root, shape, b"", True
