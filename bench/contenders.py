@@ -17,6 +17,7 @@ from launcher.checkout import ROOT
 from launcher.valkey import Valkey
 
 SAMPLES, PAGE = 1_000, 1_000
+KIBIBYTE = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Walk:
     seconds: float
     client_cpu: float
     server_cpu: float
+    client_bytes: int = 0
 
     @property
     def keys_per_second(self) -> float:
@@ -89,14 +91,15 @@ def walk(contender: Contender, servers: Sequence[Valkey], keys: int, core: int |
     """Let one walk the servers, one after the other. Raise RuntimeError where it fails."""
     before = sum(map(cpu_seconds, servers))
     seconds = spent = 0.0
+    largest = 0
     for server in servers:
-        took, cpu = run(contender, contender.command(server), core)
-        seconds, spent = seconds + took, spent + cpu
-    return Walk(keys, seconds, spent, sum(map(cpu_seconds, servers)) - before)
+        took, cpu, resident = run(contender, contender.command(server), core)
+        seconds, spent, largest = seconds + took, spent + cpu, max(largest, resident)
+    return Walk(keys, seconds, spent, sum(map(cpu_seconds, servers)) - before, largest)
 
 
-def run(contender: Contender, command: Sequence[str | Path], core: int | None) -> tuple[float, float]:
-    """Return the seconds and the CPU seconds of one command."""
+def run(contender: Contender, command: Sequence[str | Path], core: int | None) -> tuple[float, float, int]:
+    """Return the seconds, the CPU seconds and the most resident bytes of one command."""
     with tempfile.TemporaryFile("w+") as output:
         began = time.monotonic()
         child = start(command, output, core)
@@ -107,7 +110,8 @@ def run(contender: Contender, command: Sequence[str | Path], core: int | None) -
         said = output.read()
     if child.returncode:
         raise RuntimeError(f"{contender.name} ended with status {child.returncode}: {said[-300:]}")
-    return contender.seconds(said) if contender.seconds else seconds, usage.ru_utime + usage.ru_stime
+    took = contender.seconds(said) if contender.seconds else seconds
+    return took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * KIBIBYTE
 
 
 def start(

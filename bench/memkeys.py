@@ -1,5 +1,6 @@
 """Key scans: our walk beside redis-cli's, its strongest form, and a C client that does nothing else."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,6 +50,7 @@ class Bars:
 LARGE_BARS, HUGE_BARS = Bars(8.0, 0.2), Bars(5.5, 0.35)
 PAGING_BAR, READER_BAR, CLUSTER_BAR = 1.3, 0.9, 12.0
 CLIENT_BAR, PREFIX_BAR = 1.1, 1.9
+MEMORY_BAR_MB = 300
 
 
 def run(quick: bool) -> Report:
@@ -107,6 +109,10 @@ class _Bench:
             spent = _figures(found, name, lambda each: each.client_cpu_a_key) or []
             row = compared(f"{title}: client CPU a key, {name}", "us", spent, None, note="with Python's start")
             self.report.add(replace(row, bar=bar, bar_on="ours"))
+
+        memory = [each.client_bytes / 1e6 for each in found[PREFIXES]]
+        row = compared(f"{title}: client memory, with prefixes", "MB", memory, None, note="the whole process")
+        self.report.add(replace(row, bar=MEMORY_BAR_MB, bar_on="ours"))
 
     def _rates(self, title: str, found: Mapping[str, Sequence[Walk]], bars: Mapping[str, float]) -> None:
         ours = _figures(found, PLAIN, lambda each: each.keys_per_second) or []
@@ -172,7 +178,7 @@ def _count(keys: int) -> str:
 def server(directory: Path, program: Path, keys: int) -> Iterator[Valkey]:
     one = valkey.start_valkey(directory, "--unixsocket", str(directory / "socket"), program=program)
     try:
-        with priority.undisturbed([one.pid]):
+        with priority.undisturbed([one.pid]), priority.undisturbed([os.getpid()], priority.CLIENT_CORE):
             fill([one.address], keys)
         yield one
     finally:
