@@ -16,13 +16,15 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from collectors import samples
 from collectors.keyscan import holding, results, runner, starting
 from collectors.keyscan.models import Scan, ScanKey, ScanShard, ScanState
 from collectors.keyscan.options import ScanOptions
 from collectors.keyscan.reasons import Reason, ScanRefusedError
-from collectors.tests.cast import cache_with_nodes
+from collectors.models import NodeStatus
+from collectors.tests.cast import cache_with_nodes, reading
 from collectors.worker import Identity
-from conftest import PATIENCE_SECONDS, ValkeyFactory
+from conftest import PATIENCE_SECONDS, ClusterFactory, ValkeyFactory
 from fleet.models import Cache, Node
 from launcher.valkey import Valkey
 
@@ -416,6 +418,48 @@ def test_it_keeps_results_until_a_full_database_has_room(server: Valkey, monkeyp
 
     scan.refresh_from_db()
     assert (len(tries), scan.state, scan.keys) == (3, ScanState.DONE, 52)
+
+
+def cluster_cache(servers: list[Valkey]) -> Cache:
+    """Return the cache of a cluster of three primaries and their replicas, in the order of start_cluster."""
+    cache = cache_with_nodes(3, replicas=1)
+    Cache.objects.filter(pk=cache.pk).update(address=f"redis://127.0.0.1:{servers[0].port}", topology="cluster")
+    for number, shard in enumerate(cache.shards.all()):
+        shard.slots = [[number * 5_461, number * 5_461 + 5_460]]
+        shard.save()
+        for role, server in (("primary", servers[number]), ("replica", servers[number + 3])):
+            Node.objects.filter(shard=shard, role=role).update(port=server.port)
+    replicas = cache.nodes.filter(role="replica")
+    samples.write([reading(node, master_link_up=True, replication_lag_bytes=0) for node in replicas])
+    return Cache.objects.get(pk=cache.pk)
+
+
+def test_it_goes_to_another_node_when_the_one_it_reads_is_killed(own_valkey_cluster: ClusterFactory) -> None:
+    servers = own_valkey_cluster()
+    client = redis.RedisCluster(host="127.0.0.1", port=servers[0].port)
+    for first in range(0, 30_000, 1_000):
+        pipe = client.pipeline()  # type: ignore[no-untyped-call]
+        for number in range(first, first + 1_000):
+            pipe.set(f"user:{number}", b"x" * 30)
+        pipe.execute()
+    client.wait(1, 5_000, target_nodes=redis.RedisCluster.PRIMARIES)
+    cache = cluster_cache(servers)
+    scan = starting.start(cache, ANY_NODE, "gentle")
+    thread = in_background(scan)
+    until(lambda: ScanShard.objects.get(scan=scan, number=1).keys > 0, "the first shard is walked")
+
+    assert servers[3].process
+    servers[3].process.kill()
+    lost = cache.nodes.get(port=servers[3].port)
+    NodeStatus.objects.create(node=lost, failing_since=timezone.now())
+    starting.set_brake(scan, "fast")
+    thread.join(PATIENCE_SECONDS)
+
+    scan.refresh_from_db()
+    shards = list(scan.shards.all())
+    assert (scan.state, scan.keys) == (ScanState.DONE, 30_000)
+    assert [shard.is_replica for shard in shards] == [False, True, True]
+    assert shards[0].address == f"127.0.0.1:{servers[0].port}"
 
 
 def test_two_scans_started_at_once_are_one(server: Valkey) -> None:
