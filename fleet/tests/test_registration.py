@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 from django.test import override_settings
 
 from fleet.models import Cache
-from fleet.registration import ConflictError, change, drafted, register
+from fleet.registration import ConflictError, change, drafted, is_host, register
 from fleet.tests.certificates import made_pair
 
 GIVEN = {"name": "game-cache", "address": "redis://10.0.0.5:6379"}
@@ -168,3 +168,119 @@ def test_it_lets_a_server_leave_the_list_with_the_password_kept() -> None:
 def test_it_refuses_a_port_that_is_none(address: str) -> None:
     with pytest.raises(ValidationError, match="1 to 65535"):
         drafted(Cache(), {**GIVEN, "address": address})
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a", True),
+        ("a" * 63, True),
+        ("a" * 64, False),
+        (".".join(["a" * 49] * 5), True),
+        (".".join(["a" * 50] * 5), False),
+        ("redis_1", True),
+        ("::ffff:10.0.0.1", True),
+        ("fe80::1%eth0", True),
+        ("a..b", False),
+        ("", False),
+        ("a b", False),
+        ("a/b", False),
+        ("$(reboot)", False),
+        ("::1;x", False),
+    ],
+)
+def test_it_knows_names_that_no_resolver_takes(name: str, expected: bool) -> None:
+    assert is_host(name) is expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"username": "a\0"},
+        {"password": "\udfff"},
+        {"labels": {"env": "\ud800"}},
+        {"labels": {"e\0": "x"}},
+        {"ca_bundle": "-----BEGIN\0"},
+    ],
+)
+def test_it_refuses_what_postgres_cannot_keep(given: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        drafted(Cache(), {**GIVEN, **given})
+
+    assert list(caught.value.message_dict) == list(given)
+
+
+def test_it_takes_any_other_character_in_a_password() -> None:
+    password = "é\u2028\U0001f511 \t\x01'\"\\%s{}"
+
+    assert drafted(Cache(), {**GIVEN, "password": password}).password.reveal() == password
+
+
+def test_it_leaves_the_cache_at_hand_as_it_was() -> None:
+    cache = Cache(name="before", address="redis://a:1")
+
+    drafted(cache, {"name": "after", "address": "redis://b:2"})
+
+    assert (cache.name, cache.address) == ("before", "redis://a:1")
+
+
+def test_it_takes_the_same_password_in_both_places() -> None:
+    cache = drafted(Cache(), {**GIVEN, "address": "redis://:same@a:1", "password": "same"})
+
+    assert (cache.address, cache.password.reveal()) == ("redis://a:1", "same")
+
+
+def test_it_names_all_wrong_fields_at_once() -> None:
+    with pytest.raises(ValidationError) as caught:
+        drafted(Cache(), {"name": "A b", "address": "a:0", "labels": {"X": "y"}, "poll_interval_seconds": 0})
+
+    assert {*caught.value.message_dict} == {"name", "address", "labels", "poll_interval_seconds"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("poll_interval_seconds", 1),
+        ("poll_interval_seconds", 120),
+        ("plan_memory_bytes", 0),
+        ("plan_memory_bytes", 2**63 - 1),
+        ("plan_maxclients", None),
+        ("plan_maxclients", 2**31 - 1),
+    ],
+)
+def test_it_takes_numbers_at_their_bounds(field: str, value: int | None) -> None:
+    assert getattr(drafted(Cache(), {**GIVEN, field: value}), field) == value
+
+
+@pytest.mark.django_db
+def test_an_edit_of_a_cache_that_is_gone_brings_nothing_back() -> None:
+    cache = register(GIVEN)
+    Cache.objects.all().delete()
+
+    with pytest.raises(ConflictError, match="changed or deleted"):
+        change(cache, {"is_paused": True}, cache.revision)
+
+    assert not Cache.objects.exists()
+
+
+@pytest.mark.django_db
+def test_an_edit_by_an_older_page_changes_nothing() -> None:
+    cache = register(GIVEN)
+    for interval in (20, 30):
+        cache = change(cache, {"poll_interval_seconds": interval}, cache.revision)
+
+    with pytest.raises(ConflictError):
+        change(cache, {"poll_interval_seconds": 40}, 1)
+
+    assert (Cache.objects.get().poll_interval_seconds, Cache.objects.get().revision) == (30, 3)
+
+
+@pytest.mark.django_db
+def test_it_refuses_to_rename_a_cache_to_another_ones_name() -> None:
+    register(GIVEN)
+    other = register({**GIVEN, "name": "other"})
+
+    with pytest.raises(ConflictError, match="exists already"):
+        change(other, {"name": "game-cache"}, other.revision)
+
+    assert {cache.name for cache in Cache.objects.all()} == {"game-cache", "other"}
