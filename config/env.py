@@ -21,6 +21,8 @@ def text(name: str, default: str | None = None) -> str:
             return Path(path).read_text(encoding="utf-8").strip()
         except OSError as error:
             raise ImproperlyConfigured(f"{name}_FILE names {path}, which cannot be read: {error.strerror}.") from error
+        except UnicodeDecodeError as error:
+            raise ImproperlyConfigured(f"{name}_FILE names {path}, which is no text in UTF-8.") from error
     value = os.environ.get(name, default)
     if value is None:
         raise ImproperlyConfigured(f"Set {name} (or {name}_FILE); docs/settings.md says what it holds.")
@@ -59,7 +61,12 @@ def words(name: str, default: str = "") -> list[str]:
 
 def database(name: str, default: str) -> dict[str, object]:
     """Return Django's settings for a postgres:// URL; a socket directory goes in ?host=."""
-    url = urlsplit(text(name, default))
+    try:
+        url = urlsplit(text(name, default))
+        port = str(url.port or "")
+    except ValueError:
+        # The address may hold a password: it is not repeated.
+        raise ImproperlyConfigured(f"{name} has a host or port that cannot be read.") from None
     if url.scheme not in {"postgres", "postgresql"}:
         raise ImproperlyConfigured(f"{name} must begin with postgres://, not {url.scheme or 'nothing'}://.")
     options = dict(parse_qsl(url.query))
@@ -69,6 +76,6 @@ def database(name: str, default: str) -> dict[str, object]:
         "USER": unquote(url.username or ""),
         "PASSWORD": unquote(url.password or ""),
         "HOST": options.pop("host", url.hostname or ""),
-        "PORT": str(url.port or ""),
+        "PORT": port,
         "OPTIONS": options,
     }
