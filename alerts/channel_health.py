@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from alerts.causes import sentence
@@ -72,14 +72,23 @@ class Backlog:
 
 def backlogs(now: datetime | None = None) -> list[Backlog]:
     at = now or timezone.now()
-    ready = WAITING & Q(deliveries__lease_until=None, broken_at=None, held_until__lte=at, deliveries__due_at__lte=at)
-    found = with_outbox().annotate(ready_since=Min("deliveries__due_at", filter=ready))
+    ready_since = dict(ready(at).values_list("channel").annotate(since=Min("due_at")))
     return [
         Backlog(
             row.name,
             row.waiting,
             (at - row.oldest).total_seconds() if row.oldest else None,
-            (at - row.ready_since).total_seconds() if row.ready_since else 0.0,
+            (at - ready_since.get(row.pk, at)).total_seconds(),
         )
-        for row in found
+        for row in with_outbox()
     ]
+
+
+def ready(at: datetime) -> QuerySet[Delivery]:
+    """Return the messages that a sender could take: neither held nor broken, and nothing of the incident before."""
+    waiting = Delivery.objects.filter(state=Delivery.State.WAITING)
+    before = waiting.filter(
+        incident=OuterRef("incident"), channel=OuterRef("channel"), sequence__lt=OuterRef("sequence")
+    )
+    due = waiting.filter(lease_until=None, due_at__lte=at, channel__broken_at=None, channel__held_until__lte=at)
+    return due.exclude(Exists(before)).order_by()

@@ -4,11 +4,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from alerts import readiness, sender
+from alerts import outbox, readiness, sender
 from alerts.channel_health import backlogs
 from alerts.models import Channel
 from alerts.readiness import OutboxSigns
-from alerts.tests.cast import channel, later, opened
+from alerts.tests.cast import channel, closed, later, opened
 from alerts.tests.peers import Service
 from dashboard.exposition import own
 from dashboard.exposition.text import render
@@ -87,3 +87,24 @@ def test_the_age_of_the_oldest_message_is_known() -> None:
     assert backlog.waiting == 1
     assert backlog.oldest_seconds is not None
     assert 30 <= backlog.oldest_seconds < 60
+
+
+@pytest.mark.django_db
+def test_what_waits_for_the_message_before_is_not_late() -> None:
+    closed(opened(channel()))
+    outbox.claim()
+    later(10)
+
+    (backlog,) = backlogs()
+
+    assert (backlog.waiting, backlog.late_seconds) == (2, 0)
+
+
+@pytest.mark.django_db
+def test_a_message_that_nobody_took_is_late_in_the_metrics_too() -> None:
+    opened(channel())
+    later(30)
+
+    (backlog,) = backlogs()
+
+    assert 30 <= backlog.late_seconds < 60
