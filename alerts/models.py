@@ -1,6 +1,7 @@
 """Incidents, the channels that tell of them, and the outbox of messages on their way."""
 
 import uuid
+from datetime import timedelta
 from typing import Self
 
 from django.db import models
@@ -51,6 +52,10 @@ class IncidentQuerySet(models.QuerySet["Incident"]):
     def open(self) -> Self:
         return self.filter(closed_at=None)
 
+    def real(self) -> Self:
+        """Leave out what only tries whether channels work."""
+        return self.exclude(reason__in=(Reason.TEST, Reason.SYNTHETIC))
+
 
 class Incident(models.Model):
     """Alerts that belong together, from the first message to the last. One that ended never opens again."""
@@ -99,6 +104,10 @@ class Incident(models.Model):
     @property
     def is_open(self) -> bool:
         return self.closed_at is None
+
+    @property
+    def lasted(self) -> timedelta | None:
+        return self.closed_at - self.opened_at if self.closed_at else None
 
     @property
     def is_test(self) -> bool:

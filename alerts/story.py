@@ -32,7 +32,7 @@ def opening(alerts: Sequence[Alert], at: datetime) -> Message:
             title=title(ordered),
             severity=Severity(first.severity),
             at=at,
-            text=_advice(first.rule),
+            text="\n".join(advice(first.rule)),
             source=first.cache_name,
             facts=tuple(_facts(ordered)),
             runbook=first.rule.spec.runbook if first.rule else "",
@@ -85,13 +85,16 @@ def place(alert: Alert) -> str:
 
 def amount(alert: Alert) -> str:
     """Return the value against its bound, such as "95% (bound 90%)"; "" where the rule has no amount."""
-    unit = _unit(alert.rule)
-    if alert.value is None or unit in {"", "claim"}:
+    in_unit = unit(alert.rule)
+    if alert.value is None or in_unit in {"", "claim"}:
         return str(alert.get_reason_display()) if alert.value is None else ""
-    return _("%(value)s (bound %(bound)s)") % {"value": figure(alert.value, unit), "bound": figure(alert.bound, unit)}
+    return _("%(value)s (bound %(bound)s)") % {
+        "value": figure(alert.value, in_unit),
+        "bound": figure(alert.bound, in_unit),
+    }
 
 
-def _unit(rule: Rule | None) -> str:
+def unit(rule: Rule | None) -> str:
     """Return the unit of the value that stands for a rule: seconds for a forecast, none for shares of time."""
     try:
         if rule is None:
@@ -116,12 +119,14 @@ def _line(alert: Alert) -> str:
     return _("%(what)s, %(severity)s since %(since)s") % {"what": what, "severity": alert.severity, "since": since}
 
 
-def _advice(rule: Rule | None) -> str:
+def advice(rule: Rule | None) -> list[str]:
+    """Return what a rule says to whoever is told, in the active language where the texts are ours."""
     if rule is None:
-        return ""
+        return []
     spec = rule.spec
-    ours = [translation.gettext(text) for text in (spec.why, spec.check) if text]
-    return "\n".join(filter(None, [spec.message, *ours]))
+    return [
+        text for text in (spec.message, *(translation.gettext(one) for one in (spec.why, spec.check) if one)) if text
+    ]
 
 
 def _common_labels(alerts: Sequence[Alert]) -> dict[str, str]:

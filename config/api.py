@@ -19,6 +19,7 @@ from collectors.metrics.lookup import UnknownMetricError
 from collectors.series import RangeError
 from config.errors import harmless, json_error
 from dashboard.api import (
+    alerts,
     balance,
     caches,
     channels,
@@ -28,6 +29,7 @@ from dashboard.api import (
     findings,
     fleet,
     health,
+    incidents,
     internals,
     latency,
     metrics,
@@ -55,6 +57,8 @@ api.add_router("/caches", caches.router)
 api.add_router("/caches", nodes.router)
 api.add_router("/caches", series.router)
 api.add_router("/caches", commands.router)
+api.add_router("/alerts", alerts.router)
+api.add_router("/incidents", incidents.router)
 api.add_router("/events", events.router)
 api.add_router("/caches", latency.router)
 api.add_router("/caches", balance.router)

@@ -20,5 +20,6 @@ urlpatterns = [
     path("caches/<str:name>/edit/", cache_edit.edit, name="cache-edit"),
     path("caches/<str:name>/delete/", cache_edit.delete, name="cache-delete"),
     path("", include("alerts.channel_urls")),
+    path("", include("dashboard.alert_urls")),
     path("", include("dashboard.urls")),
 ]

@@ -84,7 +84,8 @@ def known() -> dict[str, Any]:
     tallies.write([NodeTallies(primary.pk, minute, 60, kind, {"get": Tally(9, 90)}) for kind in (COMMAND, ERROR)])
     event = told_failover(cache)
     token, _text = ApiToken.issue(event_owner(), "spare")
-    return {"name": cache.name, "event_id": event.pk, "token_id": token.pk, "channel_id": told_channel().pk}
+    numbers = {"event_id": event.pk, "token_id": token.pk, "channel_id": told_channel().pk, "incident_id": opened().pk}
+    return {"name": cache.name, **numbers}
 
 
 def told_channel() -> Channel:

@@ -24,6 +24,8 @@ PAGES = (
     "/caches/game-cache/commands/?nodes=all&command=get",
     "/caches/game-cache/events/",
     "/events/",
+    "/alerts/",
+    "/alerts/history/?span=30d",
     "/health/",
     "/account/",
     "/users/",

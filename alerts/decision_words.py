@@ -1,0 +1,82 @@
+"""Why somebody was, or was not, told: a sentence for each decision and each attempt, made when it is read."""
+
+from collections.abc import Callable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from alerts import story
+from alerts.decision import Decision
+from alerts.figures import span
+from alerts.models import Attempt, Delivery
+
+What = Decision.What
+
+
+def about(decision: Decision) -> str:
+    """Return which alert was decided about: its place, or its cache."""
+    alert = decision.alert
+    return (story.place(alert) or alert.cache_name) if alert else _("the incident")
+
+
+def told(decision: Decision) -> str:
+    count = int(decision.data.get("alerts", 1))
+    way = " → ".join(decision.data.get("path", ()))
+    words = ngettext(
+        "Told of %(count)d alert, by the route %(way)s.", "Told of %(count)d alerts, by the route %(way)s.", count
+    )
+    return words % {"count": count, "way": way}
+
+
+def nowhere(decision: Decision) -> str:
+    way = " → ".join(decision.data.get("path", ()))
+    return _("Nobody was told: the route %(way)s has no channel.") % {"way": way}
+
+
+def silenced(decision: Decision) -> str:
+    given = {"about": about(decision), "number": decision.data.get("silence", "?")}
+    return _("Not told of %(about)s: silence %(number)s hides it.") % given
+
+
+def joined(decision: Decision) -> str:
+    return _("%(about)s joined: people know of the incident already.") % {"about": about(decision)}
+
+
+def waited(decision: Decision) -> str:
+    time = span(float(decision.data.get("seconds", 0)))
+    return _("News were kept back: its route tells them once in %(time)s at most.") % {"time": time}
+
+
+SENTENCES: dict[str, Callable[[Decision], str]] = {
+    What.TOLD: told,
+    What.NOWHERE: nowhere,
+    What.SILENCED: silenced,
+    What.JOINED: joined,
+    What.WAITED: waited,
+    What.REPEATED: lambda decision: _("Told again: it goes on, and nobody acknowledged it."),
+    What.ENDED: lambda decision: _("Told to be over."),
+    What.ENDED_UNTOLD: lambda decision: _("It was over before anybody was told, so nobody is told of the end."),
+}
+
+
+def sentence(decision: Decision) -> str:
+    """Return what was decided and why, in the active language."""
+    words = SENTENCES.get(decision.what)
+    return words(decision) if words else f"{about(decision)}: {decision.get_what_display()}"
+
+
+def attempt_words(attempt: Attempt) -> str:
+    """Return to whom a message was sent and what the service said."""
+    given = {"kind": attempt.delivery.get_kind_display(), "channel": attempt.channel.name, "number": attempt.number}
+    said = " ".join(filter(None, (attempt.sentence, f"HTTP {attempt.status}" if attempt.status else "")))
+    if attempt.result == Attempt.Result.ACCEPTED:
+        return _("%(channel)s accepted the message “%(kind)s” at attempt %(number)s.") % given
+    given |= {"result": attempt.get_result_display(), "said": said}
+    return _("%(channel)s, message “%(kind)s”, attempt %(number)s: %(result)s. %(said)s") % given
+
+
+def waiting_words(delivery: Delivery) -> str:
+    """Return where a message stands that nobody accepted, or that never left."""
+    given = {"kind": delivery.get_kind_display(), "channel": delivery.channel.name}
+    given["state"] = delivery.get_state_display()
+    return _("The message “%(kind)s” to %(channel)s: %(state)s.") % given

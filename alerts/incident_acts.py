@@ -1,0 +1,62 @@
+"""What a person does about an incident, with the audit: what the page and the API do."""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from accounts.models import AuditEntry, User
+from alerts import incidents, outbox, story
+from alerts.message import Message, Severity
+from alerts.models import Incident, Kind, Reason
+from alerts.remark import TEXT_LIMIT, Remark
+from alerts.text import storable
+
+What = Remark.What
+
+
+def acknowledge(by: User, incident: Incident, at: datetime) -> bool:
+    """Say that somebody looks after it, and tell all who were told; return False where somebody did already."""
+    with transaction.atomic():
+        waiting = Incident.objects.open().filter(pk=incident.pk, acknowledged_at=None)
+        if not waiting.update(acknowledged_at=at, acknowledged_by=by.username):
+            return False
+        incident.acknowledged_at, incident.acknowledged_by = at, by.username
+        _remark(by, incident, What.ACKNOWLEDGED, at)
+        with translation.override(settings.LANGUAGE_CODE):
+            text = _("%(person)s looks after it.") % {"person": by.username}
+        outbox.enqueue(incident, Kind.ACKNOWLEDGE, _message(incident, text, at))
+    return True
+
+
+def add_note(by: User, incident: Incident, text: str, at: datetime) -> Remark:
+    """Keep what somebody found out. Raise ValidationError where it is empty or too long."""
+    text = storable(text).strip()
+    if not 1 <= len(text) <= TEXT_LIMIT:
+        raise ValidationError({"text": _("Give a text of 1 to %(limit)d characters.") % {"limit": TEXT_LIMIT}})
+    with transaction.atomic():
+        return _remark(by, incident, What.NOTE, at, text)
+
+
+def close(by: User, incident: Incident, at: datetime) -> bool:
+    """End an incident whatever its alerts say; return False where it had ended already."""
+    with transaction.atomic():
+        with translation.override(settings.LANGUAGE_CODE):
+            text = _("%(person)s closed it by hand.") % {"person": by.username}
+        if not incidents.close_incident(incident, Reason.CLOSED_BY_PERSON, _message(incident, text, at)):
+            return False
+        _remark(by, incident, What.CLOSED, at)
+    return True
+
+
+def _remark(by: User, incident: Incident, what: Remark.What, at: datetime, text: str = "") -> Remark:
+    AuditEntry.record(by, f"incident.{what}", incident.title[:200])
+    return Remark.objects.create(incident=incident, at=at, author=by.username, what=what, text=text)
+
+
+def _message(incident: Incident, text: str, at: datetime) -> Message:
+    source = incident.cache_name or "shardwatch"
+    return story.linked(Message(incident.title, Severity(incident.severity), at, text, source), incident)

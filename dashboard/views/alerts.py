@@ -1,0 +1,57 @@
+"""The page of alerts: what fires now, and the history with its export."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone, translation
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from alerts import judged_rules
+from alerts.alert import Alert
+from alerts.models import Channel
+from dashboard.alert_rows import ALERTS_SHOWN, SEVERITY_WORDS, AlertQuery, export_row, groups
+from dashboard.refresh import fingerprint, is_refresh, unchanged
+from dashboard.scans.export import as_csv
+
+ROWS_A_PAGE = 50
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+def alerts(request: HttpRequest) -> HttpResponse:
+    query, now = AlertQuery.of(request.GET), timezone.now()
+    rows = list(query.alerts(Alert.objects.active())[: ALERTS_SHOWN + 1])
+    judged = judged_rules.current(now)
+    told = [(row.pk, row.state, row.severity, row.reason, row.value, row.incident_id) for row in rows]
+    known = [(row.incident.title, row.incident.acknowledged_at) for row in rows if row.incident]
+    has_channels = Channel.objects.exists()
+    version = fingerprint(translation.get_language(), told, known, has_channels, judged.instances)
+    if is_refresh(request) and (same := unchanged(request, version)):
+        return same
+    context: dict[str, Any] = {"query": query, "groups": groups(rows[:ALERTS_SHOWN]), "version": version, "tab": "now"}
+    context |= {"has_more": len(rows) > ALERTS_SHOWN, "judged": judged, "has_channels": has_channels}
+    context["severities"] = SEVERITY_WORDS
+    return render(request, "alerts/_alerts.html" if is_refresh(request) else "alerts/alerts.html", context)
+
+
+@require_safe
+def history(request: HttpRequest) -> HttpResponse:
+    query = AlertQuery.of(request.GET)
+    page = Paginator(query.incidents(timezone.now()), ROWS_A_PAGE).get_page(request.GET.get("page"))
+    context = {"query": query, "page": page, "severities": SEVERITY_WORDS, "tab": "history"}
+    return render(request, "alerts/history.html", context)
+
+
+@require_safe
+def export_history(request: HttpRequest) -> StreamingHttpResponse:
+    found = AlertQuery.of(request.GET).incidents(timezone.now())
+    response = StreamingHttpResponse(
+        as_csv(map(export_row, found.iterator(1_000))), content_type="text/csv; charset=utf-8"
+    )
+    response["Content-Disposition"] = 'attachment; filename="incidents.csv"'
+    return response
