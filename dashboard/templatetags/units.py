@@ -146,7 +146,9 @@ def duration(value: Number | timedelta) -> str:
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     if seconds is None or is_missing(seconds):
         return missing()
-    if seconds < 1:
+    if 0 < seconds < 0.0001:
+        return microseconds(seconds * 1_000_000)
+    if seconds < 0.9995:
         return _("%s ms") % three_digits(round(seconds * 1000, 1))
     if seconds < 60:
         # Parts of a second matter to a reader only where there are few.

@@ -17,6 +17,7 @@ GIB = 2**30
 BASE_DIR = Path(settings.BASE_DIR)
 VALUES = [
     0,
+    0.00004,
     0.0004,
     0.042,
     0.25,

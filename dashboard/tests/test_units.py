@@ -1,10 +1,10 @@
 """Numbers with their units."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from dashboard.templatetags import units
 
@@ -57,14 +57,27 @@ def test_it_shortens_large_numbers(value: float, text: str) -> None:
     ("seconds", "text"),
     [
         (0.0004, "0.40 ms"),
+        (0.00004, "40 µs"),
+        (0.0001, "0.10 ms"),
+        (0, "0 ms"),
         (0.25, "250 ms"),
+        (0.9994, "999 ms"),
+        (0.9996, "1 s"),
         (1.5, "1.5 s"),
         (2, "2 s"),
+        (9.94, "9.9 s"),
+        (9.96, "9 s"),
         (59.9, "59 s"),
+        (60, "1 min"),
         (125, "2 min"),
+        (3_599, "59 min"),
+        (3_600, "1 h"),
         (7_500, "2 h 5 min"),
         (7_200, "2 h"),
+        (86_399, "23 h 59 min"),
+        (86_400, "1 d"),
         (90_000, "1 d 1 h"),
+        (863_999, "9 d 23 h"),
         (864_000, "10 d"),
         (timedelta(seconds=5), "5 s"),
     ],
@@ -175,3 +188,135 @@ def test_it_writes_names_of_fields_as_code(names: list[str], html: str) -> None:
 def test_zero_whole_seconds_are_less_than_one(value: float, text: str) -> None:
     assert units.whole_seconds(value) == text
     assert "not reported" in units.whole_seconds(None)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.5, "0.50\u00a0B"),
+        (10, "10\u00a0B"),
+        (1023.4, "1023\u00a0B"),
+        (1023.6, "1.00\u00a0KiB"),
+        (-1536, "-1.50\u00a0KiB"),
+        (9.999 * GIB, "10.0\u00a0GiB"),
+        (99.99 * GIB, "100\u00a0GiB"),
+    ],
+)
+def test_it_keeps_three_digits_of_a_size(value: float, text: str) -> None:
+    assert units.bytes_size(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.004, "<0.01"),
+        (0.005, "0.01"),
+        (0.996, "1"),
+        (999.4, "999"),
+        (9_999.4, "9\u202f999"),
+        (10_000, "10k"),
+        (999_499, "999k"),
+        (999_500, "1.00M"),
+        (1e12, "1T"),
+        (-5, "-5"),
+        (-12_345, "-12.3k"),
+    ],
+)
+def test_it_moves_to_the_next_unit_before_it_prints_a_thousand(value: float, text: str) -> None:
+    assert units.count(value) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (0.00099, "<0.1%"),
+        (0.001, "0.1%"),
+        (0.0994, "9.9%"),
+        (0.0996, "10%"),
+        (0.985, "98%"),
+        (0.99, "99.0%"),
+        (0.99999, "99.9%"),
+        (12.5, "1250%"),
+    ],
+)
+def test_it_writes_shares_at_the_edges_of_their_precision(ratio: float, text: str) -> None:
+    assert units.percent(ratio) == text
+
+
+@pytest.mark.parametrize(("usec", "text"), [(0, "0 µs"), (9.99, "9.99 µs"), (999_499, "999 ms"), (999_500, "1.00 s")])
+def test_it_changes_the_unit_of_latencies_where_they_round(usec: float, text: str) -> None:
+    assert units.microseconds(usec) == text
+
+
+@pytest.mark.parametrize(
+    ("write", "value", "text"),
+    [
+        (units.duration, 1.5, "1.5秒"),
+        (units.duration, 125, "2分"),
+        (units.duration, 7_500, "2時間5分"),
+        (units.duration, 90_000, "1日1時間"),
+        (units.duration, 864_000, "10日"),
+        (units.duration, 0.25, "250 ms"),
+        (units.microseconds, 1_520_000, "1.52秒"),
+        (units.whole_seconds, 0, "1秒未満"),
+        (units.rate, 12_345, "12.3k/s"),
+    ],
+)
+def test_it_writes_times_as_japanese_readers_do(write: Callable[[float], str], value: float, text: str) -> None:
+    with translation.override("ja"):
+        assert write(value) == text
+
+
+@pytest.mark.parametrize(
+    "write",
+    [units.bytes_size, units.bytes_rate, units.percent, units.rate, units.ratio, units.duration, units.microseconds],
+)
+def test_it_says_not_reported_in_the_readers_language(write: Callable[[None], str]) -> None:
+    with translation.override("ja"):
+        assert "報告なし" in write(None)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "now"), (1, "1 s ago"), (59.9, "59 s ago"), (3_600, "1 h ago"), (-60, "now"), (90_000, "1 d 1 h ago")],
+)
+def test_an_age_never_lies_in_the_future(seconds: float, text: str) -> None:
+    assert f">{text}</time>" in units.ago(timezone.now() - timedelta(seconds=seconds))
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "1 s"), (-5, "1 s"), (90, "1 min"), (86_400, "1 d")])
+def test_what_lasts_has_lasted_at_least_a_second(seconds: float, text: str) -> None:
+    html = units.since(timezone.now() - timedelta(seconds=seconds + 0.01))
+
+    assert f">{text}</time>" in html
+    assert 'data-count="since"' in html
+
+
+def test_an_unknown_start_is_not_now() -> None:
+    assert "not reported" in units.since(None)
+    assert units.exact_time(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("zone", "text"),
+    [
+        ("UTC", "2026-03-29 01:30:05 UTC"),
+        ("Asia/Tokyo", "2026-03-29 10:30:05 JST"),
+        ("Europe/Berlin", "2026-03-29 03:30:05 CEST"),
+        ("America/St_Johns", "2026-03-28 23:00:05 NDT"),
+    ],
+)
+def test_it_writes_moments_in_the_viewers_zone(zone: str, text: str) -> None:
+    with timezone.override(zone):
+        assert units.exact_time(datetime(2026, 3, 29, 1, 30, 5, tzinfo=UTC)) == text
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_script_gets_every_word_with_its_places(language: str) -> None:
+    with translation.override(language):
+        words = units.unit_words()
+
+    assert all("%s" in words[name] for name in ("per-second", "milliseconds", "seconds", "minutes", "days", "ago"))
+    assert "%(hours)s" in words["hours-minutes"]
+    assert "%(minutes)s" in words["hours-minutes"]
+    assert ("%(days)s" in words["days-hours"], "%(hours)s" in words["days-hours"]) == (True, True)

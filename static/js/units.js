@@ -65,7 +65,8 @@ export function microseconds(value) {
 
 export function duration(seconds) {
   if (isMissing(seconds)) return words.missing;
-  if (seconds < 1) return put(words.milliseconds, threeDigits(Math.round(seconds * 10_000) / 10));
+  if (seconds > 0 && seconds < 0.0001) return microseconds(seconds * 1_000_000);
+  if (seconds < 0.9995) return put(words.milliseconds, threeDigits(Math.round(seconds * 10_000) / 10));
   if (seconds < 60) return put(words.seconds, seconds < 9.95 ? seconds.toFixed(1).replace(".0", "") : Math.floor(seconds));
   const [minutes, hours, days] = [60, 3600, 86400].map((unit) => Math.floor(seconds / unit));
   if (minutes < 60) return put(words.minutes, minutes);
