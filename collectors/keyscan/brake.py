@@ -12,6 +12,7 @@ FIRST_KEYS = 20
 SHORTEST_PAUSE_SECONDS = 0.001
 # Time that a slow round trip ran over its share is not made up for beyond this.
 MOST_CREDIT_SECONDS = 0.005
+LONGEST_SLICE = 2
 # After a guard held the scan up it goes on at a fraction of its speed, which grows back each second.
 EASE_DOWN, EASE_UP, EASE_LEAST = 0.5, 1.25, 1 / 32
 
@@ -33,7 +34,7 @@ class Brake:
 
 
 GENTLE: Final = Brake("gentle", slice_seconds=0.00012, share=0.25)
-BRISK: Final = Brake("brisk", keys=25)
+BRISK: Final = Brake("brisk", keys=25, streams=True)
 FAST: Final = Brake("fast", keys=1_000, streams=True)
 BRAKES: Final = {brake.name: brake for brake in (GENTLE, BRISK, FAST)}
 REDIS_CLI_PAGE = 10
@@ -64,11 +65,17 @@ class Pace:
         """Return whether two requests may be in flight: at full speed only, and not while easing off."""
         return self.brake.streams and self.ease == 1.0
 
+    @property
+    def is_unbraked(self) -> bool:
+        return self.streams and self.keys >= MAX_KEYS
+
     def took(self, seconds: float, adapt: bool = True) -> float:
         """Note how long a slice took; return how long to pause now, 0 for not at all."""
         server = max(seconds - self.base_seconds, seconds * 0.1)
         if self.brake.slice_seconds and adapt:
             self._adapt(server)
+            # What took much longer waited for others, here or there, and was not the server's work.
+            server = min(server, LONGEST_SLICE * self.brake.slice_seconds)
         if self.brake.interval:
             return self._interval(adapt)
         share = self.brake.share * self.ease

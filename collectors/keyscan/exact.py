@@ -16,7 +16,7 @@ from collectors.source import Reply
 SUSPECT_BYTES = 16_384
 HELD_KEYS, HELD_STREAMING, HELD_BYTES = 100, 2_000, 1 << 20
 WHOLE = memory_usage(0)
-GIANTS_STREAMED = 32
+GIANTS_TOGETHER = 32
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Suspects:
         sizes: dict[bytes, int | None] = dict(self.held)
         large = [key for key, number in elements.items() if self._samples < number <= self._guard]
         # One a slice: a hash of 100,000 fields keeps the server busy for some milliseconds.
-        replies = yield from asker.about(WHOLE, large, at_once=GIANTS_STREAMED if asker.pace.streams else 1)
+        replies = yield from asker.about(WHOLE, large, at_once=GIANTS_TOGETHER if asker.pace.is_unbraked else 1)
         for key, size in zip(large, replies, strict=True):
             sizes[key] = size if isinstance(size, int) else None
         settled = self._settled(dict(zip(keys, kinds, strict=True)), elements, sizes)

@@ -117,3 +117,15 @@ def test_it_never_comes_to_a_halt() -> None:
         pace.ease_off()
 
     assert pace.ease > 0
+
+
+def test_it_does_not_pause_for_what_waited_for_others() -> None:
+    pace = Pace(GENTLE)
+
+    # 50 ms that the machine took away.
+    assert pace.took(0.05) < 0.002
+
+
+@pytest.mark.parametrize(("brake", "unbraked"), [(FAST, True), (BRISK, False), (GENTLE, False)])
+def test_it_knows_whether_anything_holds_it_back(brake: Brake, unbraked: bool) -> None:
+    assert Pace(brake).is_unbraked is unbraked
