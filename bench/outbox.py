@@ -63,7 +63,7 @@ class Plan:
     senders: int = 6
     longest_open_seconds: float = 8.0
     kill_seconds: tuple[float, float] = (0.05, 0.2)
-    patience_seconds: float = 3_000.0
+    patience_seconds: float = 7_200.0
     seed: int = 5
 
 
