@@ -38,10 +38,16 @@ def refusal(request: HttpRequest) -> HttpResponse | None:
     try:
         if any(way(request) for way in callers()):
             return None
-    except (AuthenticationError, AuthorizationError) as error:
-        return HttpResponse(f"{error}\n", status=403 if isinstance(error, AuthorizationError) else 401)
-    sentence = "Send Authorization: Bearer and a token of a viewer.\n"
-    return HttpResponse(sentence, status=401, headers={"WWW-Authenticate": "Bearer"}, content_type="text/plain")
+    except AuthorizationError as error:
+        return plain(str(error), 403)
+    except AuthenticationError as error:
+        return plain(str(error), 401)
+    return plain("Send Authorization: Bearer and a token of a viewer.", 401)
+
+
+def plain(sentence: str, status: int) -> HttpResponse:
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    return HttpResponse(f"{sentence}\n", status=status, headers=headers, content_type="text/plain; charset=utf-8")
 
 
 def page(families: Iterable[Family]) -> HttpResponse:
