@@ -166,7 +166,7 @@ def test_an_earlier_scan_is_one_of_the_same_question() -> None:
 
     newest, near, far = made(0), made(1), made(3)
     for other in ({"match": "a*"}, {"type": "hash"}, {"shards": [1]}, {"state": ScanState.FAILED}, {"keys": 0}):
-        made(2, **other)  # type: ignore[arg-type]
+        made(2, **other)
 
     assert list(newest.before()) == [near, far]
     assert list(far.before()) == []

@@ -10,6 +10,7 @@ from dashboard.scans.naming import Naming
 
 SHOWN = 100
 DAY_SECONDS = 86_400.0
+SHORTEST_DAYS = 1 / 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,8 @@ class Comparison:
 
     @property
     def bytes_per_day(self) -> float | None:
-        return (self.after.bytes - self.before.bytes) / self.days if self.days > 0 else None
+        """Return how fast the memory grew; None for scans of less than an hour apart, which say nothing of a day."""
+        return (self.after.bytes - self.before.bytes) / self.days if self.days >= SHORTEST_DAYS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,4 +131,4 @@ def growth_per_day(points: list[TrendPoint]) -> float | None:
     if len(points) < 2:
         return None
     days = (points[-1].scan.at - points[0].scan.at).total_seconds() / DAY_SECONDS
-    return (points[-1].size - points[0].size) / days if days * 24 >= 1 else None
+    return (points[-1].size - points[0].size) / days if days >= SHORTEST_DAYS else None

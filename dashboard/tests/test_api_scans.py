@@ -191,6 +191,14 @@ def test_it_compares_with_an_earlier_scan(cache: Cache) -> None:
     assert call(Role.VIEWER, "get", f"/scans/{after.pk}/compare?before={stranger.pk}").status_code == 404
 
 
+def test_scans_within_an_hour_tell_no_growth_a_day(cache: Cache) -> None:
+    before, after = stored(cache, usual_keys(), days=0.03), stored(cache, usual_keys(factor=2))
+
+    answer = call(Role.VIEWER, "get", f"/scans/{after.pk}/compare?before={before.pk}").json()
+
+    assert answer["bytes_per_day"] is None
+
+
 def test_it_exports_csv_that_no_spreadsheet_runs(cache: Cache) -> None:
     scan = stored(cache, [Detail(name, 10 + number, "string") for number, name in enumerate(HOSTILE)])
 

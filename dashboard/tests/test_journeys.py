@@ -26,6 +26,8 @@ PAGES = (
     "/events/",
     "/alerts/",
     "/alerts/history/?span=30d",
+    "/scans/",
+    "/caches/game-cache/scans/?preview=1",
     "/health/",
     "/account/",
     "/users/",
