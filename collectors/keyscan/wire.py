@@ -37,11 +37,11 @@ class Question:
 
     def __init__(self, *before: bytes, after: Sequence[bytes] = ()) -> None:
         words = [*before, b"", *after]
-        head = b"*%d\r\n" % len(words) + b"".join(map(_bulk, before)) + b"$%d\r\n"
+        head = b"*%d\r\n" % len(words) + _plain(b"".join(map(_bulk, before))) + b"$%d\r\n"
         tail = b"\r\n" + b"".join(map(_bulk, after))
         self.name = b" ".join(before).decode()
         self._first = _Heads(head)
-        self._next = _Heads(tail.replace(b"%", b"%%") + head)
+        self._next = _Heads(_plain(tail) + head)
         self._tail = tail
 
     def about(self, keys: Sequence[bytes]) -> bytes:
@@ -55,6 +55,11 @@ class Question:
         parts[0] = self._first[len(keys[0])]
         parts.append(self._tail)
         return b"".join(parts)
+
+
+def _plain(text: bytes) -> bytes:
+    """Return text that stays itself when lengths are put into a pattern."""
+    return text.replace(b"%", b"%%")
 
 
 def _bulk(word: bytes) -> bytes:
