@@ -1,9 +1,21 @@
 import pickle
 import time
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from zoneinfo import ZoneInfo
 
-from config.celery import Grid, app
+import pytest
+
+from config.celery import Grid, app, every
+
+Clock = Callable[[float], None]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Set the time that grids read: `clock(100)`."""
+    return lambda seconds: monkeypatch.setattr("config.celery.time.time", lambda: seconds)
 
 
 def moment(seconds: float) -> datetime:
@@ -40,3 +52,51 @@ def test_beat_starts_tasks_that_exist() -> None:
     assert names
     assert all(hasattr(import_module(module), name) for module, _, name in (path.rpartition(".") for path in names))
     assert all(entry["options"]["expires"] for entry in app.conf.beat_schedule.values())
+
+
+# Beat keeps its last run in UTC, but a local clock may jump: 2026-03-29 and 2026-10-25 in Europe.
+JUMPS = [datetime(2026, 3, 29, 0, 59, 59, tzinfo=UTC), datetime(2026, 10, 25, 0, 59, 59, tzinfo=UTC)]
+
+
+@pytest.mark.parametrize("last", JUMPS)
+def test_a_grid_knows_no_summer_time(last: datetime, clock: Clock) -> None:
+    clock(last.timestamp() + 1)
+
+    assert Grid(3600).is_due(last.astimezone(ZoneInfo("Europe/Berlin"))).is_due
+
+
+@pytest.mark.parametrize(
+    ("last", "now", "is_due", "wait"),
+    [
+        (100, 100, False, 10),
+        (100, 109.5, False, 0.5),
+        (100, 110, True, 10),
+        (109.999, 110, True, 10),
+        (0, 100_003, True, 7),
+        (120, 110, False, 20),
+        (120.5, 110, True, 10),
+    ],
+)
+def test_a_grid_is_due_and_says_for_how_long_to_sleep(
+    last: float, now: float, is_due: bool, wait: float, clock: Clock
+) -> None:
+    clock(now)
+
+    assert tuple(Grid(10).is_due(moment(last))) == (is_due, pytest.approx(wait))
+
+
+def test_a_grid_estimates_what_is_left(clock: Clock) -> None:
+    clock(104)
+
+    assert Grid(10).remaining_estimate(moment(100)) == timedelta(seconds=6)
+
+
+def test_grids_of_one_period_are_the_same() -> None:
+    assert len({Grid(5), Grid(5.0), Grid(10)}) == 2
+    assert Grid(5) != 5
+
+
+def test_what_waits_for_longer_than_its_period_is_dropped() -> None:
+    entry = every("some.task", 15, "poll")
+
+    assert entry["options"] == {"queue": "poll", "expires": 15}

@@ -5,6 +5,8 @@ from cryptography.fernet import Fernet
 from django.core.checks import run_checks
 from django.test import override_settings
 
+from config import checks
+
 KEY = Fernet.generate_key().decode()
 SOUND: dict[str, Any] = {"SECRET_KEY": "".join(chr(33 + n) for n in range(60)), "ENCRYPTION_KEYS": [KEY]}
 
@@ -39,3 +41,35 @@ def test_it_finds_nothing_wrong_with_the_defaults() -> None:
 )
 def test_it_names_each_wrong_combination(changed: dict[str, Any], number: str) -> None:
     assert found(**changed) == {f"shardwatch.{number}"}
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        {"SECRET_KEY": "abcde" * 10},
+        {"POLL_INTERVAL_SECONDS": 5, "POLL_TICK_SECONDS": 5},
+        {"POLL_TICK_SECONDS": 10, "POLL_WORKER_LOST_SECONDS": 20},
+        {"READY_POLL_SECONDS": 30, "POLL_INTERVAL_SECONDS": 15},
+        {"RETENTION_RAW_DAYS": 30, "RETENTION_5M_DAYS": 30, "RETENTION_1H_DAYS": 30},
+        {"TLS_IN_FRONT": False, "ALLOWED_HOSTS": ["*"], "DEBUG": True},
+        {"ENCRYPTION_KEYS": [KEY, Fernet.generate_key().decode()]},
+    ],
+)
+def test_what_is_just_within_bounds_is_sound(sound: dict[str, Any]) -> None:
+    assert found(**sound) == set()
+
+
+def test_it_names_every_key_that_is_none() -> None:
+    with override_settings(ENCRYPTION_KEYS=["", KEY, "hunter2"]):
+        messages = checks.check_encryption_keys()
+
+    assert [message.msg.split()[1] for message in messages] == ["1", "3"]
+    assert "hunter2" not in str(messages)
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [(KEY, True), (KEY[:-1], False), ("", False), ("=" * 44, False), ("é" * 44, False)],
+)
+def test_a_key_is_32_bytes_in_base64(key: str, expected: bool) -> None:
+    assert checks.is_fernet_key(key) is expected
