@@ -41,12 +41,17 @@ def healths(**chosen: Any) -> list[Health]:
 def with_outbox() -> QuerySet[Channel, Any]:
     """Return channels with `waiting`, `oldest` (when its oldest waiting message was written) and the last attempt."""
     newest = Attempt.objects.filter(channel=OuterRef("pk")).order_by("-pk")
-    return Channel.objects.select_related("fallback").annotate(
-        waiting=Count("deliveries", filter=WAITING),
-        oldest=Min("deliveries__created_at", filter=WAITING),
-        last_result=Subquery(newest.values("result")[:1]),
-        last_cause=Subquery(newest.values("cause")[:1]),
-        last_words=Subquery(newest.values("words")[:1]),
+    # Grouping forgets the order of the model.
+    return (
+        Channel.objects.select_related("fallback")
+        .order_by("name")
+        .annotate(
+            waiting=Count("deliveries", filter=WAITING),
+            oldest=Min("deliveries__created_at", filter=WAITING),
+            last_result=Subquery(newest.values("result")[:1]),
+            last_cause=Subquery(newest.values("cause")[:1]),
+            last_words=Subquery(newest.values("words")[:1]),
+        )
     )
 
 

@@ -159,6 +159,26 @@ def test_a_test_tells_what_the_service_said(service: StartService) -> None:
     assert "wrong key" in shown
 
 
+def test_a_channel_that_never_worked_says_why(service: StartService) -> None:
+    made = channel("hook", "webhook", url=service(says(503)).url, format="shardwatch")
+
+    opened(made)
+    sender.drain()
+
+    shown = page(client_of(Role.ADMIN))
+    assert "not proven" in shown
+    assert "not available at the moment (HTTP 503)" in shown
+
+
+def test_channels_are_listed_by_name() -> None:
+    for name in ("b", "a", "c"):
+        channel(name)
+
+    shown = page(client_of(Role.ADMIN))
+
+    assert shown.index(">a</a>") < shown.index(">b</a>") < shown.index(">c</a>")
+
+
 def test_a_second_test_ends_the_first() -> None:
     made, client = channel("on-call"), client_of(Role.ADMIN)
 
