@@ -122,12 +122,12 @@ def test_it_ends_right_though_slots_move(own_valkey_cluster: ClusterFactory) -> 
     ports = [target.port for target in find(nodes[:1])]
     source = next(node for node in nodes if node.port == ports[owner])
     other = next(node for node in nodes if node.port != ports[owner])
-    scan = cluster_scan(nodes, "gentle")
-    thread = started(scan)
-
+    scan = cluster_scan(nodes)
+    # The giver is walked before, the taker after the move: without another look the keys would count twice.
+    asyncio.run(next(node for node in scan.nodes if node.target.port == source.port).run())
     move_slot(source, other, slot)
-    scan.job.control.set_brake("fast")
-    thread.join(60)
+
+    scan.run()
 
     assert scan.is_settled
     assert totals(scan)[0] == expected[0]
