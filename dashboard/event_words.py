@@ -95,7 +95,8 @@ def restart(event: Event) -> str:
 def unreachable(event: Event) -> str:
     parts = {"node": names(event.nodes), "time": duration(length(event))}
     if event.goes_on:
-        return times(event, _("%(node)s does not answer") % parts)
+        words = ngettext("%(node)s does not answer", "%(node)s do not answer", len(event.nodes))
+        return times(event, words % parts)
     text = times(event, _("%(node)s did not answer for %(time)s") % parts)
     if event.data.get("stale_possible"):
         return _("%(text)s, was only cut off and may have served stale data") % {"text": text}
@@ -188,7 +189,8 @@ def setting(name: str, value: Any) -> str:
 def eviction(event: Event) -> str:
     parts = {"node": names(event.nodes), "time": duration(length(event))}
     if event.goes_on:
-        return _("%(node)s evicts keys to make room") % parts
+        words = ngettext("%(node)s evicts keys to make room", "%(node)s evict keys to make room", len(event.nodes))
+        return words % parts
     return _("%(node)s evicted keys for %(time)s to make room") % parts
 
 

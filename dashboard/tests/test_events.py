@@ -57,6 +57,7 @@ def told_failover(cache: Cache, **data: Any) -> Event:
         (seen(Kind.RESTART, 1, nodes=[ONE, TWO, THREE]), "3 nodes restarted"),
         (seen(Kind.UNREACHABLE), "10.0.0.1:7001 does not answer"),
         (seen(Kind.UNREACHABLE, 1, 90), "10.0.0.1:7001 did not answer for 1 min"),
+        (seen(Kind.UNREACHABLE, nodes=[ONE, TWO]), "10.0.0.1:7001, 10.0.0.1:7002 do not answer"),
         (
             seen(Kind.UNREACHABLE, 1, 90, stale_possible=True),
             "10.0.0.1:7001 did not answer for 1 min, was only cut off and may have served stale data",
@@ -85,6 +86,7 @@ def told_failover(cache: Cache, **data: Any) -> Event:
         ),
         (seen(Kind.ROLE, **CHANGED), "10.0.0.1:7001 changed from primary to replica"),
         (seen(Kind.EVICTION), "10.0.0.1:7001 evicts keys to make room"),
+        (seen(Kind.EVICTION, nodes=[ONE, TWO]), "10.0.0.1:7001, 10.0.0.1:7002 evict keys to make room"),
         (seen(Kind.EVICTION, 1, 300), "10.0.0.1:7001 evicted keys for 5 min to make room"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
