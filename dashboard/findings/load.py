@@ -42,7 +42,9 @@ def connections_full(watched: Watched) -> Finding | None:
     if not ranking or ranking[0][0] < FULL_WARNING:
         return None
     level, node = ranking[0]
-    clients, limit = node.value("connected_clients"), node.value("maxclients") or watched.cache.plan_maxclients
+    limit = node.value("maxclients") or watched.cache.plan_maxclients
+    # Links to replicas and of the cluster bus count, too: the share and the number have to agree.
+    clients = round(level * limit) if limit else node.value("connected_clients")
     sentence = ngettext(
         "%(name)s has %(clients)s connection, %(level)s of the %(limit)s it allows",
         "%(name)s has %(clients)s connections, %(level)s of the %(limit)s it allows",

@@ -169,6 +169,14 @@ def test_it_names_the_fullest_node_and_its_limit() -> None:
     assert found.sentence == ("game-cache shard 2 primary has 9\u202f300 connections, 93% of the 10\u202f000 it allows")
 
 
+def test_it_counts_cluster_links_as_connections_as_the_server_does() -> None:
+    node = member(1, connections_used_ratio=0.928, connected_clients=454, maxclients=500)
+
+    found = said(load.connections_full(watched(node, member(2, connections_used_ratio=0.1))))
+
+    assert found.sentence == "game-cache shard 1 primary has 464 connections, 93% of the 500 it allows"
+
+
 def test_it_calls_uneven_connections_by_name() -> None:
     nodes = [member(1, connections_used_ratio=0.1), member(2, connections_used_ratio=0.5)]
 
