@@ -142,7 +142,7 @@ class ClusterSlots(Source):
             role = PRIMARY if "master" in flags else REPLICA
             address = words[1].partition("@")[0]
             host, _, port = address.rpartition(":")
-            place = host.strip("[]") or self._host, int(port) if port.isdigit() else None
+            place = host.strip("[]") or self._host, number_in(port)
             if node := seen_node(identity, *place, role, "fail" in flags):
                 home = identity if role == PRIMARY or primary == "-" else primary
                 members.setdefault(home, []).append(node)
@@ -209,8 +209,14 @@ def _ranges(texts: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Read 5 and 0-5; [5->-id], a slot on the move, still belongs to its node and is listed there too."""
     for text in texts:
         first, _, last = text.partition("-")
-        if first.isdigit() and (last or first).isdigit():
-            yield int(first), int(last or first)
+        slots = number_in(first), number_in(last or first)
+        if slots[0] is not None and slots[1] is not None:
+            yield slots[0], slots[1]
+
+
+def number_in(text: str) -> int | None:
+    """Return a port or slot, None for what is none: more digits, or other digits than 0 to 9."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else None
 
 
 def pairs_of(flat: Any) -> dict[str, Any]:
