@@ -50,13 +50,19 @@ def _read(stream: BinaryIO) -> Reply:
     kind, rest = line[:1], line[1:-2].decode(errors="replace")
     if kind == b"-":
         raise ReplyError(rest)
-    return READERS[kind](stream, rest)
+    try:
+        return READERS[kind](stream, rest)
+    except (KeyError, ValueError):
+        raise ConnectionError("another kind of server listens there") from None
 
 
 def _read_text(stream: BinaryIO, length: str) -> Reply:
     if int(length) < 0:
         return None
-    return stream.read(int(length) + 2)[:-2].decode(errors="replace")
+    text = stream.read(int(length) + 2)
+    if not text.endswith(b"\r\n"):
+        raise ConnectionError("the server closed the connection")
+    return text[:-2].decode(errors="replace")
 
 
 def _read_list(stream: BinaryIO, length: str) -> Reply:
