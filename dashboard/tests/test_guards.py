@@ -20,7 +20,9 @@ FILLED = {"int": "987654321", "str": "nowhere", "slug": "nothing"}
 OPEN, TOKENS = {"/healthz", "/readyz", "/login/", "/i18n/setlang/"}, {"/metrics", "/metrics/fleet"}
 # What everybody may change: what is their own.
 OWN = ("/account/", "/login/", "/logout/", "/i18n/setlang/")
-ADMINISTRATORS = ("/users/", "/audit/", "/channels/")
+ADMINISTRATORS = ("/users/", "/audit/", "/channels/", "/routes/")
+# Operations that are asked by POST, as the question is long, and write nothing.
+QUESTIONS = ("/preview", "/routes/test")
 
 
 def addresses(parts: list[Any], before: str = "/") -> Iterator[str]:
@@ -134,9 +136,9 @@ def test_no_operation_serves_nobody() -> None:
 
 
 def test_a_viewer_writes_only_tokens_of_their_own() -> None:
-    free = {path for path, status in written(Role.VIEWER).items() if status != 403}
+    free = {path for path, status in written(Role.VIEWER).items() if status != 403 and not path.endswith(QUESTIONS)}
 
-    assert free == {f"post {ROOT}/tokens", f"delete {ROOT}/tokens/{FILLED['int']}", f"post {ROOT}/scans/preview"}
+    assert free == {f"post {ROOT}/tokens", f"delete {ROOT}/tokens/{FILLED['int']}"}
 
 
 def test_an_operator_writes_all_but_what_administrators_do() -> None:
