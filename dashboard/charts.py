@@ -89,7 +89,7 @@ class Chart:
 
     def spec(self) -> dict[str, Any]:
         """Return what the script needs, with plain texts."""
-        given = asdict(self) | {"title": str(self.title)}
+        given = asdict(self) | {"title": str(self.title), "about": str(self.about)}
         given["lines"] = [asdict(line) | {"label": str(line.label)} for line in self.lines]
         given["by_node"] = [{"metric": metric, "label": str(label)} for metric, label in self.by_node]
         return given
