@@ -191,11 +191,15 @@ class Target:
             source
             for source in self.sources
             if not source.once_a_cache
-            and (source.every() == 0 or self.due.get(source.name, tick) <= tick)
+            and (source.every() == 0 or self._has_turn(source.name, tick))
             and source.wanted(self.standing)
             and self.may_run(source.commands())
             and all(self.support.is_refused(command) for command in source.instead_of)
         ]
+
+    def _has_turn(self, name: str, tick: int) -> bool:
+        # What ran later than now ran before the clock was set back: its next time may be days away.
+        return self.due.get(name, tick) <= tick or self.ran_at.get(name, tick) > tick
 
     def named_sources(self, name: str) -> list[Source]:
         return [source for source in self.sources if source.name == name]
@@ -260,7 +264,7 @@ class Target:
             return None
         role = {"master": Node.Role.PRIMARY.value, "slave": Node.Role.REPLICA.value}.get(self.texts["role"], "")
         host, port = self.texts.get("master_host", ""), self.texts.get("master_port", "")
-        is_replica = role == Node.Role.REPLICA and host and port.isdigit() and len(port) < 6
+        is_replica = role == Node.Role.REPLICA and host and port.isdecimal() and len(port) < 6
         listed = tuple((replica.host or self.host, replica.port) for replica in self.replicas)
         return Standalone(
             role, self.texts.get("run_id", ""), (host, int(port)) if is_replica else None, listed, self.peer
@@ -310,7 +314,7 @@ class Target:
 
 
 def version_of(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in text.split(".") if number.isdigit() and len(number) < 10)
+    return tuple(int(number) for number in text.split(".") if number.isdecimal() and len(number) < 10)
 
 
 class Pool:
