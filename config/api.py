@@ -34,8 +34,11 @@ from dashboard.api import (
     latency,
     metrics,
     nodes,
+    routes,
+    rules,
     scans,
     series,
+    silences,
     slowlog,
     tokens,
     topology,
@@ -59,6 +62,9 @@ api.add_router("/caches", series.router)
 api.add_router("/caches", commands.router)
 api.add_router("/alerts", alerts.router)
 api.add_router("/incidents", incidents.router)
+api.add_router("/rules", rules.router)
+api.add_router("/silences", silences.router)
+api.add_router("/routes", routes.router)
 api.add_router("/events", events.router)
 api.add_router("/caches", latency.router)
 api.add_router("/caches", balance.router)

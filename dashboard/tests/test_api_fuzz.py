@@ -25,7 +25,9 @@ from schemathesis.schemas import APIOperation
 from accounts.models import ApiToken, Role
 from accounts.tests.cast import bearer_of
 from alerts.models import Attempt, Channel
+from alerts.silence import Silence
 from alerts.tests.cast import channel, opened
+from alerts.tests.judged import rule
 from collectors import tallies
 from collectors.models import ClientReading, CommandSupport, NodeStatus, SlowEntry
 from collectors.tallies import COMMAND, ERROR, NodeTallies, Tally
@@ -85,7 +87,13 @@ def known() -> dict[str, Any]:
     event = told_failover(cache)
     token, _text = ApiToken.issue(event_owner(), "spare")
     numbers = {"event_id": event.pk, "token_id": token.pk, "channel_id": told_channel().pk, "incident_id": opened().pk}
-    return {"name": cache.name, **numbers}
+    numbers["silence_id"] = silence().pk
+    return {"name": cache.name, "key": rule().key, **numbers}
+
+
+def silence() -> Silence:
+    times = {"starts_at": timezone.now(), "ends_at": timezone.now() + timedelta(hours=1)}
+    return Silence.objects.create(matchers=["cache=game"], author="ann", comment="planned", **times)
 
 
 def told_channel() -> Channel:

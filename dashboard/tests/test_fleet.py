@@ -18,7 +18,7 @@ from fleet.models import Cache, Node
 pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script>"
 # Session and user, caches, summaries, uneasy nodes; then nodes, shards, statuses, latest, facts of suspects.
-QUERIES = 11
+QUERIES = 12
 REFRESH = {"HX-Request": "true"}
 
 

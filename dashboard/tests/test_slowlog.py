@@ -16,7 +16,7 @@ from dashboard.tests.test_fleet import HOSTILE
 from fleet.models import Cache, Node
 
 pytestmark = pytest.mark.django_db
-QUERIES = 11
+QUERIES = 12
 
 
 def page(address: str = "", status: int = 200) -> str:

@@ -1,0 +1,79 @@
+"""Making and ending silences, with the audit: what the pages and the API do."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import AuditEntry, User
+from alerts import matchers
+from alerts.alert import Alert
+from alerts.matchers import Matcher, MatcherError
+from alerts.silence import Silence
+from alerts.telling import labels_of
+from alerts.text import storable
+from collectors.event import Event
+
+COMMENT_LIMIT = 500
+LONGEST = timedelta(days=366)
+# A silence without an end is one that everybody forgets.
+EARLIEST = timedelta(days=1)
+
+
+def parsed(lines: Sequence[str]) -> tuple[Matcher, ...]:
+    """Return the matchers of lines. Raise ValidationError where one cannot be read, or none is left."""
+    try:
+        found = matchers.parse(lines)
+    except MatcherError as error:
+        raise ValidationError({"matchers": str(error)}) from error
+    if not found:
+        raise ValidationError({"matchers": _("Give one matcher at least, such as cache=game-*.")})
+    return found
+
+
+def hidden(found: Sequence[Matcher], alerts: Iterable[Alert]) -> list[Alert]:
+    """Return the alerts that such a silence hides."""
+    return [alert for alert in alerts if matchers.fit(found, labels_of(alert))]
+
+
+def add(
+    by: User,
+    lines: Sequence[str],
+    comment: str,
+    starts_at: datetime,
+    ends_at: datetime,
+    now: datetime,
+    event: Event | None = None,
+) -> Silence:
+    """Keep a silence. Raise ValidationError, by field, for one that cannot be kept."""
+    kept = [str(matcher) for matcher in parsed([storable(line) for line in lines])]
+    comment = storable(comment).strip()
+    if not 1 <= len(comment) <= COMMENT_LIMIT:
+        words = _("Say why, in 1 to %(limit)d characters: others will ask.") % {"limit": COMMENT_LIMIT}
+        raise ValidationError({"comment": words})
+    check_times(starts_at, ends_at, now)
+    with transaction.atomic():
+        made = Silence.objects.create(
+            matchers=kept, author=by.username, comment=comment, starts_at=starts_at, ends_at=ends_at, event=event
+        )
+        AuditEntry.record(by, "silence.add", ", ".join(kept)[:200], until=ends_at.isoformat())
+    return made
+
+
+def check_times(starts_at: datetime, ends_at: datetime, now: datetime) -> None:
+    if ends_at <= max(starts_at, now):
+        raise ValidationError({"ends_at": _("The end must lie ahead, and after the start.")})
+    if starts_at < now - EARLIEST or ends_at > now + LONGEST:
+        raise ValidationError({"ends_at": _("A silence begins now or later, and lasts a year at most.")})
+
+
+def end(by: User, silence: Silence, at: datetime) -> bool:
+    """End a silence now; return False where it was over already."""
+    with transaction.atomic():
+        fields = {"ends_at": at} if silence.starts_at <= at else {"ends_at": at, "starts_at": at}
+        if not Silence.objects.filter(pk=silence.pk, ends_at__gt=at).update(**fields):
+            return False
+        AuditEntry.record(by, "silence.end", ", ".join(silence.matchers)[:200])
+    return True

@@ -1,0 +1,119 @@
+"""What a rule means, in one sentence, in the active language."""
+
+from django.utils.translation import gettext as _
+
+from alerts.figures import figure, span
+from alerts.gates import GATES
+from alerts.measures import DOWN, measure
+from alerts.spec import Across, Join, NoData, Per, Spec, Term
+from collectors.windows import Read
+
+
+def meaning(spec: Spec) -> str:
+    """Return when a rule fires, where it looks and when it is over."""
+    given = {"when": condition(spec), "where": place(spec)}
+    if spec.hold:
+        text = _("Fires where, for %(time)s, %(when)s; judged for %(where)s.") % {**given, "time": span(spec.hold)}
+    else:
+        text = _("Fires as soon as %(when)s; judged for %(where)s.") % given
+    return " ".join([text, *ending(spec)])
+
+
+def ending(spec: Spec) -> list[str]:
+    parts = []
+    if spec.keep:
+        parts.append(_("It is over once that was false for %(time)s.") % {"time": span(spec.keep)})
+    if spec.no_data is NoData.ALERT:
+        parts.append(_("A node without samples counts as bad."))
+    elif spec.no_data is NoData.OK:
+        parts.append(_("A node without samples counts as good."))
+    if spec.calm:
+        kinds = ", ".join(f"{kind} {span(seconds)}" for kind, seconds in spec.calm.items())
+        parts.append(_("Nothing new begins after: %(kinds)s.") % {"kinds": kinds})
+    return parts
+
+
+def condition(spec: Spec) -> str:
+    """Return the terms joined by "and" or "or"."""
+    words = [term_words(term, spec.per) for term in spec.terms]
+    return (_(" and ") if spec.join is Join.ALL else _(" or ")).join(words)
+
+
+def term_words(term: Term, per: Per = Per.NODE) -> str:
+    if term.reading.metric == DOWN.name:
+        return _("it does not answer")
+    return _("%(what)s is %(bounds)s") % {"what": what(term, per), "bounds": bounds(term)}
+
+
+def what(term: Term, per: Per) -> str:
+    """Return what is compared: a metric as it is read, over which nodes."""
+    words = reading_words(term)
+    if per in {Per.SHARD, Per.CACHE}:
+        words = _("%(what)s (%(across)s)") % {"what": words, "across": Across(term.across).label}
+    roles = {"primary": _("primaries only"), "replica": _("replicas only")}
+    return f"{words} ({roles[term.role]})" if term.role else words
+
+
+def reading_words(term: Term) -> str:
+    reading = term.reading
+    given = {"metric": reading.metric, "time": span(reading.seconds)}
+    given["level"] = figure(reading.level, measure(reading.metric).unit)
+    texts = {
+        Read.LAST: _("%(metric)s"),
+        Read.AVG: _("the mean of %(metric)s over %(time)s"),
+        Read.MIN: _("the lowest %(metric)s of %(time)s"),
+        Read.MAX: _("the highest %(metric)s of %(time)s"),
+        Read.SUM: _("the sum of %(metric)s over %(time)s"),
+        Read.RATE: _("the rate of %(metric)s over %(time)s"),
+        Read.INCREASE: _("the increase of %(metric)s within %(time)s"),
+        Read.SHARE: _("the share of the last %(time)s with %(metric)s above %(level)s"),
+        Read.FORECAST: _("the time until %(metric)s reaches %(level)s, by its course of %(time)s,"),
+        Read.DEVIATION: _("%(metric)s over %(time)s, as a multiple of the same hour a week ago,"),
+    }
+    return texts[reading.how] % given
+
+
+def bounds(term: Term) -> str:
+    """Return the bounds with their levels: "above 80% (critical: above 90%)"."""
+    if term.guard is not None:
+        return compared(term, term.guard)
+    if term.warning is None:
+        return _("%(bound)s (critical)") % {"bound": compared(term, term.critical)}
+    if term.critical is None:
+        return _("%(bound)s (warning)") % {"bound": compared(term, term.warning)}
+    given = {"warning": compared(term, term.warning), "critical": compared(term, term.critical)}
+    return _("%(warning)s (warning) or %(critical)s (critical)") % given
+
+
+def compared(term: Term, bound: float | None) -> str:
+    given = {"bound": figure(bound, unit(term))}
+    if term.is_above:
+        return (_("at least %(bound)s") if term.is_closed else _("above %(bound)s")) % given
+    return (_("at most %(bound)s") if term.is_closed else _("below %(bound)s")) % given
+
+
+def unit(term: Term) -> str:
+    """Return the unit of what is compared with the bound."""
+    own = {Read.FORECAST: "seconds", Read.SHARE: "ratio", Read.DEVIATION: "×"}
+    found = own.get(term.reading.how) or measure(term.reading.metric).unit
+    return "" if found == "claim" else found
+
+
+def place(spec: Spec) -> str:
+    """Return what is judged by itself, and of which caches."""
+    where, parts = spec.where, [str(Per(spec.per).label)]
+    if where.cache != "*":
+        parts.append(_("of caches named %(name)s") % {"name": where.cache})
+    if where.labels:
+        parts.append(
+            _("of caches with %(labels)s")
+            % {"labels": ", ".join(f"{key}={value}" for key, value in where.labels.items())}
+        )
+    if where.shard is not None:
+        parts.append(_("in shard %(number)s") % {"number": where.shard})
+    if where.role:
+        parts.append({"primary": _("primaries only"), "replica": _("replicas only")}[where.role])
+    if where.node != "*":
+        parts.append(_("with the address %(address)s") % {"address": where.node})
+    gates = [str(GATES[name][1]) for name in spec.gates]
+    return ", ".join(parts) + (_(", if %(gates)s") % {"gates": _(" and ").join(gates)} if gates else "")

@@ -1,0 +1,203 @@
+"""The form of a rule: the same words as its YAML, field by field; what cannot be read is said at its field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from accounts.fields import StyledField
+from alerts.gates import GATES
+from alerts.rule import Rule
+from alerts.spec import Across, Join, NoData, Per, Spec
+from alerts.spec_form import SIGNS, SpecError, read_spec
+from collectors.windows import Read
+
+TERMS = 4
+READ_WORDS = {
+    Read.LAST: _("newest value"),
+    Read.AVG: _("mean"),
+    Read.MIN: _("lowest"),
+    Read.MAX: _("highest"),
+    Read.SUM: _("sum"),
+    Read.RATE: _("rate"),
+    Read.INCREASE: _("increase"),
+    Read.SHARE: _("share of time above a level"),
+    Read.FORECAST: _("time until a level"),
+    Read.DEVIATION: _("multiple of last week"),
+}
+SIGN_WORDS = {">": _("above"), ">=": _("at least"), "<": _("below"), "<=": _("at most")}
+PLAIN = ("title", "area", "judged", "keep_firing", "no_data", "message", "why", "check", "runbook")
+WHERE = ("cache", "shard", "role", "node")
+
+
+def text(label: Any, **given: Any) -> forms.CharField:
+    return forms.CharField(label=label, required=False, max_length=10_000, **given)
+
+
+def lines(label: Any, hint: Any) -> forms.CharField:
+    area = forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "class": "form-control mono"})
+    return text(label, help_text=hint, widget=area)
+
+
+def choice(label: Any, choices: list[tuple[str, Any]], **given: Any) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, choices=choices, required=False, **given)
+
+
+ROLES: list[tuple[str, Any]] = [
+    ("", _("both roles")),
+    ("primary", _("primaries only")),
+    ("replica", _("replicas only")),
+]
+
+
+class TermForm(forms.Form):
+    """One condition."""
+
+    bound_field_class = StyledField
+
+    metric = text(_("Metric"), widget=forms.TextInput(attrs={"list": "metrics", "autocomplete": "off"}))
+    read = choice(_("Read as"), [(str(one), words) for one, words in READ_WORDS.items()])
+    over = text(_("Over"), help_text="5m")
+    level = text(_("Level"))
+    # "is" is no name in Python.
+    sign = choice(_("Comparison"), [(sign, SIGN_WORDS[sign]) for sign in SIGNS])
+    warning = text(_("Warning bound"))
+    critical = text(_("Critical bound"))
+    value = text(_("Bound that only allows the others"))
+    across = choice(_("Of several nodes"), list(Across.choices))
+    role = choice(_("Role"), ROLES)
+
+    def given(self) -> dict[str, Any]:
+        found = {name: self.data.get(self.add_prefix(name), "").strip() for name in self.fields}
+        found["is"] = found.pop("sign")
+        return {name: value for name, value in found.items() if value}
+
+
+class RuleForm(forms.Form):
+    """All but the conditions."""
+
+    bound_field_class = StyledField
+
+    rule = text(_("Name"), help_text=_("Small letters, digits and hyphens. It stays."))
+    title = text(_("Title"))
+    area = text(_("Area"))
+    join = choice(_("Conditions"), [("all", _("all must be true")), ("any", _("one must be true"))])
+    judged = choice(_("Judged for"), list(Per.choices))
+    cache = text(_("Caches named"), help_text=_("game-* or empty for all"))
+    labels_of_caches = lines(_("Caches with the labels"), _("One a line: env=production"))
+    shard = text(_("Shard"))
+    role = choice(_("Role"), ROLES)
+    node = text(_("Nodes with the address"))
+    # "for" is no name in Python.
+    hold = text(_("For"), help_text=_("How long it must be true: 5m"))
+    keep_firing = text(_("Keep firing"), help_text=_("How long it must be false again: 5m"))
+    no_data = choice(_("Without samples"), list(NoData.choices))
+    labels = lines(_("Labels of its alerts"), _("One a line: team=game"))
+    gates = forms.MultipleChoiceField(
+        label=_("Only if"),
+        choices=[(name, words) for name, (_gate, words) in GATES.items()],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    calm = lines(_("Nothing new after"), _("A kind of event and a time, one a line: restart=5m"))
+    message = text(_("Message"), widget=forms.Textarea(attrs={"rows": 2}))
+    why = text(_("Why it matters"), widget=forms.Textarea(attrs={"rows": 2}))
+    check = text(_("First check"), widget=forms.Textarea(attrs={"rows": 2}))
+    runbook = text(_("Run book"))
+
+
+def pairs(given: str) -> dict[str, str]:
+    found = (line.partition("=") for line in given.splitlines() if line.strip())
+    return {name.strip(): value.strip() for name, _sign, value in found}
+
+
+def as_lines(given: Mapping[str, Any]) -> str:
+    return "\n".join(f"{name}={value}" for name, value in given.items())
+
+
+class RulePage:
+    """The forms of one rule, filled from what is stored or from what somebody typed."""
+
+    def __init__(self, data: Any = None, rule: Rule | None = None) -> None:
+        self.rule = rule
+        stored: Mapping[str, Any] = rule.text if rule else {}
+        self.form = RuleForm(data, initial=initial_of(stored))
+        first = terms_of(mapping(stored.get("when")))
+        count = max(len(first), 1) if data is None else TERMS
+        self.terms = [
+            TermForm(data, prefix=f"t{index}", initial=term_initial(first[index]) if index < len(first) else {})
+            for index in range(max(count, min(len(first) + 1, TERMS)))
+        ]
+
+    def text(self) -> dict[str, Any]:
+        """Return what was typed, as YAML would hold it."""
+        data = {name: self.form.data.get(name, "").strip() for name in self.form.fields if name != "gates"}
+        given: dict[str, Any] = {name: data[name] for name in ("rule", *PLAIN) if data.get(name)}
+        if data["hold"]:
+            given["for"] = data["hold"]
+        if self.rule:
+            given["rule"] = self.rule.key
+        terms = [term.given() for term in self.terms]
+        given["when"] = {data["join"] or Join.ALL.value: [term for term in terms if term.get("metric")] or terms[:1]}
+        where = {name: data[name] for name in WHERE if data[name]}
+        if data["labels_of_caches"]:
+            where["labels"] = pairs(data["labels_of_caches"])
+        more: dict[str, Any] = {"where": where, "labels": pairs(data["labels"]), "calm": pairs(data["calm"])}
+        more["gates"] = [name for name in self.form.data.getlist("gates") if name]  # type: ignore[attr-defined]
+        return given | {name: value for name, value in more.items() if value}
+
+    def spec(self) -> Spec:
+        """Return the rule that was typed. Raise SpecError."""
+        return read_spec(self.text())
+
+    def refuse(self, error: SpecError) -> None:
+        """Show what cannot be read at its field."""
+        self.form.is_valid()
+        for term in self.terms:
+            term.is_valid()
+        for place, words in error.errors.items():
+            self._refuse(place, words)
+
+    def _refuse(self, place: str, words: str) -> None:
+        parts = place.split(".")
+        if parts[0] == "when" and len(parts) > 1 and parts[1].isdigit() and int(parts[1]) <= len(self.terms):
+            form: forms.Form = self.terms[int(parts[1]) - 1]
+            name = {"is": "sign"}.get(parts[-1], parts[-1])
+        else:
+            form, name = self.form, {"for": "hold", "where.labels": "labels_of_caches"}.get(place, parts[-1])
+        form.add_error(name if name in form.fields else None, words)
+
+
+def mapping(stored: Any) -> Mapping[str, Any]:
+    """Return what is stored where it is a mapping: the text of a broken rule may hold anything."""
+    return stored if isinstance(stored, Mapping) else {}
+
+
+def terms_of(when: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    for join in Join:
+        if isinstance(when.get(join.value), list):
+            return [term for term in when[join.value] if isinstance(term, Mapping)]
+    return [when] if when else []
+
+
+def term_initial(term: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(term)
+    return {**found, "sign": found.get("is", ">")}
+
+
+def initial_of(stored: Mapping[str, Any]) -> dict[str, Any]:
+    where, when = mapping(stored.get("where")), mapping(stored.get("when"))
+    return {
+        **{name: stored.get(name, "") for name in ("rule", *PLAIN, "gates")},
+        **{name: where.get(name, "") for name in WHERE},
+        "hold": stored.get("for", ""),
+        "join": "any" if "any" in when else "all",
+        "judged": stored.get("judged", Per.NODE.value),
+        "no_data": stored.get("no_data", NoData.KEEP.value),
+        "labels_of_caches": as_lines(mapping(where.get("labels"))),
+        "labels": as_lines(mapping(stored.get("labels"))),
+        "calm": as_lines(mapping(stored.get("calm"))),
+    }

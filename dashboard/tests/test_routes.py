@@ -1,0 +1,172 @@
+"""Pages of routes: the tree, its forms, and the test of a way."""
+
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import AuditEntry, Role
+from accounts.tests.cast import client_of
+from alerts.models import Channel, Route
+from alerts.route import Tree
+from alerts.tests.cast import channel
+
+pytestmark = pytest.mark.django_db
+HOSTILE = "<script>alert(1)</script>"
+GIVEN: dict[str, Any] = {
+    "name": "game team",
+    "matchers": "cache=game-*",
+    "group_by": "cache, rule",
+    "interval_seconds": "2m",
+    "repeat_seconds": "1h",
+    "position": "0",
+}
+
+
+@pytest.fixture
+def root(db: None) -> Route:
+    Tree.load()
+    return Route.objects.get()
+
+
+def add(parent: Route, role: str = Role.ADMIN, **changes: Any) -> int:
+    return client_of(role).post(f"/routes/{parent.pk}/new/", GIVEN | changes).status_code
+
+
+def page(path: str = "/routes/", role: str = Role.ADMIN) -> str:
+    answer = client_of(role).get(path)
+    assert answer.status_code == 200, answer.content
+    return answer.content.decode()
+
+
+def test_it_shows_the_first_route_from_the_beginning() -> None:
+    seen = page()
+
+    assert "root" in seen
+    assert "everything" in seen
+    assert "nobody is told" in seen
+
+
+def test_an_administrator_adds_a_branch(root: Route) -> None:
+    pager = channel()
+
+    assert add(root, channels=[str(pager.pk)]) == 302
+
+    made = Route.objects.get(parent=root)
+    assert (made.name, made.matchers, made.group_by) == ("game team", ["cache=game-*"], ["cache", "rule"])
+    assert (made.interval_seconds, made.repeat_seconds, list(made.channels.all())) == (120, 3600, [pager])
+    assert AuditEntry.objects.get(action="route.add").target == "game team"
+
+
+def test_an_administrator_changes_it(root: Route) -> None:
+    add(root)
+    made = Route.objects.get(parent=root)
+
+    answer = client_of(Role.ADMIN).post(f"/routes/{made.pk}/edit/", GIVEN | {"name": "others", "goes_on": "on"})
+
+    made.refresh_from_db()
+    assert (answer.status_code, made.name, made.goes_on) == (302, "others", True)
+    assert 'value="1h"' in page(f"/routes/{made.pk}/edit/")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"name": ""}, "required"),
+        ({"matchers": ""}, "Give one matcher"),
+        ({"matchers": "cache"}, "cannot be read"),
+        ({"repeat_seconds": "soon"}, "such as 90s"),
+        ({"repeat_seconds": "0"}, "between a minute"),
+        ({"repeat_seconds": "31d"}, "at most 30 days"),
+        ({"position": "-1"}, "greater than or equal"),
+        ({"channels": ["999"]}, "valid choice"),
+        ({"group_by": ",".join("abcdefghijk")}, "at most 10"),
+        ({"group_by": "x" * 64}, "at most 10"),
+    ],
+)
+def test_it_refuses_what_cannot_be_kept(root: Route, changes: dict[str, Any], words: str) -> None:
+    answer = client_of(Role.ADMIN).post(f"/routes/{root.pk}/new/", GIVEN | changes)
+
+    assert answer.status_code == 400
+    assert words in answer.content.decode()
+    assert Route.objects.count() == 1
+
+
+def test_the_first_route_takes_everything_and_stays(root: Route) -> None:
+    client = client_of(Role.ADMIN)
+
+    narrowed = client.post(f"/routes/{root.pk}/edit/", GIVEN)
+    client.post(f"/routes/{root.pk}/delete/")
+
+    assert narrowed.status_code == 400
+    assert Route.objects.filter(parent=None).exists()
+
+
+def test_a_branch_goes_with_all_below_it(root: Route) -> None:
+    add(root)
+    middle = Route.objects.get(parent=root)
+    add(middle, name="below")
+
+    client_of(Role.ADMIN).post(f"/routes/{middle.pk}/delete/")
+
+    assert list(Route.objects.all()) == [root]
+
+
+def test_the_tree_does_not_grow_without_end(root: Route) -> None:
+    parent = root
+    for _level in range(7):
+        assert add(parent) == 302
+        parent = Route.objects.get(parent=parent)
+
+    assert add(parent) == 400
+
+
+@pytest.mark.parametrize(
+    ("labels", "way", "told"),
+    [
+        ("cache=game-1", "root → game team", "pager"),
+        ("cache=shop", "root", "none: nobody would be told"),
+        ("", "root", "none: nobody would be told"),
+    ],
+)
+def test_the_test_shows_the_way_of_a_sample(root: Route, labels: str, way: str, told: str) -> None:
+    add(root, channels=[str(channel().pk)])
+
+    seen = page(f"/routes/test/?labels={labels}", Role.VIEWER)
+
+    assert f"<dd>{way}</dd>" in seen
+    assert told in seen
+
+
+@pytest.mark.parametrize("labels", ["nonsense", "=x", HOSTILE])
+def test_the_test_says_what_cannot_be_read(labels: str) -> None:
+    seen = page(f"/routes/test/?labels={labels}")
+
+    assert HOSTILE not in seen
+    assert "errorlist" in seen or "<dd>root</dd>" in seen
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR])
+def test_only_administrators_change_routes(root: Route, role: str) -> None:
+    assert add(root, role) == 403
+    assert client_of(role).post(f"/routes/{root.pk}/delete/").status_code == 403
+    assert "Add a branch" not in page(role=role)
+
+
+def test_it_shows_hostile_names_as_text(root: Route) -> None:
+    add(root, name=HOSTILE)
+
+    assert HOSTILE not in page()
+
+
+@pytest.mark.parametrize("count", [1, 12])
+def test_it_asks_the_database_the_same_however_many_there_are(
+    root: Route, count: int, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for _number in range(count):
+        add(root)
+    assert Channel.objects.count() == 0
+    client = client_of(Role.ADMIN)
+
+    with django_assert_max_num_queries(8):
+        client.get("/routes/")

@@ -1,0 +1,255 @@
+"""Pages of rules: the list with their state, the form, the YAML text."""
+
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import AuditEntry, Role
+from accounts.tests.cast import client_of
+from alerts import pack
+from alerts.alert import Alert
+from alerts.rule import Rule
+from alerts.rule_changes import as_yaml
+from alerts.tests.judged import fleet, rule
+from dashboard.tests.alert_cast import firing
+
+pytestmark = pytest.mark.django_db
+HOSTILE = "<script>alert(1)</script>"
+GIVEN = {
+    "rule": "mine",
+    "title": "My memory",
+    "t0-metric": "memory_used_ratio",
+    "t0-sign": ">",
+    "t0-warning": "0.8",
+    "t0-critical": "0.9",
+    "hold": "5m",
+    "join": "all",
+}
+
+
+def page(path: str = "/rules/", role: str = Role.VIEWER) -> str:
+    answer = client_of(role).get(path)
+    assert answer.status_code == 200, answer.content
+    return answer.content.decode()
+
+
+def post(path: str, role: str = Role.OPERATOR, /, **given: Any) -> tuple[int, str]:
+    answer = client_of(role).post(path, given)
+    return answer.status_code, answer.content.decode()
+
+
+def test_it_lists_the_pack_by_area_in_words() -> None:
+    pack.install()
+
+    seen = page()
+
+    assert seen.count("<tr>") >= Rule.objects.count()
+    assert "Node down" in seen
+    assert "reachability" in seen
+    assert "Fires where, for 5 min, the mean of memory_used_ratio over 2 min is above 80%" in seen
+
+
+def test_it_tells_judged_dead_switched_off_and_broken_apart() -> None:
+    rule()
+    rule("dead", metric="maxclients")
+    Rule.objects.create(key="off", text=rule("spare").text | {"rule": "off"}, is_enabled=False)
+    Rule.objects.create(key="broken", text={"rule": "broken", "when": HOSTILE})
+    fleet(shards=3).poll(0.1, 0.1, 0.1)
+
+    seen = page()
+
+    assert "judges 3 targets" in seen
+    assert "dead: it has never had a value" in seen
+    assert "Switch on" in page(role=Role.OPERATOR)
+    assert "cannot be read" in seen
+    assert HOSTILE not in seen
+
+
+def test_an_operator_adds_a_rule_by_form() -> None:
+    status, _seen = post("/rules/new/", **GIVEN)
+
+    made = Rule.objects.get()
+    assert (status, made.key, made.origin, made.spec.hold) == (302, "mine", Rule.Origin.PERSON, 300)
+    assert (made.spec.terms[0].warning, made.spec.terms[0].critical) == (0.8, 0.9)
+    assert AuditEntry.objects.get(action="rule.add").target == "mine"
+
+
+def test_a_form_says_all_that_a_rule_can() -> None:
+    more = {
+        "labels": "team=game",
+        "labels_of_caches": "env=prod",
+        "calm": "restart=5m",
+        "gates": ["keeps"],
+        "cache": "game-*",
+        "no_data": "alert",
+        "judged": "cache",
+        "keep_firing": "2m",
+        "t1-metric": "used_memory",
+        "t1-value": "5",
+        "join": "any",
+        "why": "Because",
+    }
+
+    post("/rules/new/", **GIVEN | more)
+
+    spec = Rule.objects.get().spec
+    assert (dict(spec.labels), dict(spec.calm), spec.gates) == ({"team": "game"}, {"restart": 300}, ("keeps",))
+    assert (spec.where.cache, dict(spec.where.labels), spec.keep) == ("game-*", {"env": "prod"}, 120)
+    assert (len(spec.terms), spec.terms[1].guard, spec.join, spec.per) == (2, 5.0, "any", "cache")
+    assert spec.why == "Because"
+
+
+@pytest.mark.parametrize("key", [spec.key for spec in pack.specs()])
+def test_the_form_of_every_rule_of_the_pack_saves_what_it_shows(key: str) -> None:
+    pack.install()
+    before = Rule.objects.get(key=key)
+    shown = client_of(Role.OPERATOR).get(f"/rules/{key}/").context["page"]
+    given = {"revision": "1"} | {field.html_name: field.value() or "" for field in shown.form}
+    for term in shown.terms:
+        given |= {field.html_name: field.value() if field.value() is not None else "" for field in term}
+
+    status, _seen = post(f"/rules/{key}/save/", **given)
+
+    after = Rule.objects.get(key=key)
+    assert (status, after.text, after.revision) == (302, before.text, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rule": "Not a key"}, "small letters"),
+        ({"t0-metric": "no_such_metric"}, "no_such_metric"),
+        ({"t0-warning": "much"}, "must be a number"),
+        ({"t0-critical": "0.1"}, "further out"),
+        ({"hold": "soon"}, "such as 90s"),
+        ({"t0-read": "avg"}, "needs a time"),
+        ({"calm": "restart=soon"}, "such as 90s"),
+        ({"shard": "first"}, "must be a number"),
+        ({"gates": ["nonsense"]}, "nonsense"),
+        ({"t0-metric": ""}, "metric"),
+    ],
+)
+def test_what_cannot_be_read_is_said_at_its_place(changes: dict[str, Any], words: str) -> None:
+    status, seen = post("/rules/new/", **GIVEN | changes)
+
+    assert status == 400
+    assert words in seen
+    assert not Rule.objects.exists()
+
+
+def test_a_name_is_taken_once() -> None:
+    rule("mine")
+
+    status, seen = post("/rules/new/", **GIVEN)
+
+    assert (status, Rule.objects.count()) == (400, 1)
+    assert "a rule of this name already" in seen
+
+
+def test_two_people_do_not_overwrite_each_other() -> None:
+    made = rule("mine")
+    post("/rules/mine/save/", **GIVEN | {"revision": "1", "hold": "1m"})
+
+    status, seen = post("/rules/mine/save/", **GIVEN | {"revision": "1", "hold": "9m"})
+
+    made = Rule.objects.get()
+    assert (status, made.spec.hold, made.revision) == (409, 60, 2)
+    assert "changed this rule meanwhile" in seen
+
+
+def test_the_same_rule_can_be_written_as_yaml() -> None:
+    made = rule("mine")
+    assert "metric: memory_used_ratio" in page("/rules/mine/?yaml")
+
+    status, _seen = post("/rules/mine/save/", revision="1", yaml=as_yaml(made.text | {"for": "7m"}))
+
+    assert (status, Rule.objects.get().spec.hold) == (302, 420)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "This is not YAML"),
+        ("a: &x [1]\nb: *x", "References"),
+        ("- 1", "must be a mapping"),
+        ("rule: mine\nwhen: 5", "must be a mapping"),
+        ("rule: other\nwhen: {metric: used_memory, warning: 5}", "keeps its name"),
+        ("!!python/object/apply:os.system [ls]", "This is not YAML"),
+        ("x" * 100_001, "too long"),
+        ("[" * 3000, "This is not YAML"),
+    ],
+)
+def test_yaml_that_cannot_be_kept_is_refused_with_the_reason(text: str, words: str) -> None:
+    rule("mine")
+
+    status, seen = post("/rules/mine/save/", revision="1", yaml=text)
+
+    assert status == 400
+    assert words in seen
+    assert Rule.objects.get().revision == 1
+
+
+def test_it_says_what_is_typed_means() -> None:
+    status, seen = post("/rules/new/meaning/", **GIVEN)
+
+    assert status == 200
+    assert "Fires where, for 5 min, memory_used_ratio is above 80%" in seen
+    assert "must be a number" in post("/rules/new/meaning/", **GIVEN | {"t0-warning": "x"})[1]
+    assert not Rule.objects.exists()
+
+
+def test_a_rule_is_switched_off_and_its_alerts_end() -> None:
+    watched = firing(0.95)
+
+    post("/rules/memory/switch/", on="0")
+    watched.poll(0.95)
+
+    assert not Rule.objects.get().is_enabled
+    assert Alert.objects.get().state == "resolved"
+    assert AuditEntry.objects.filter(action="rule.disable").count() == 1
+
+
+def test_a_rule_of_ones_own_is_deleted_one_of_the_pack_is_not() -> None:
+    pack.install()
+    rule("mine")
+
+    post("/rules/mine/delete/")
+    post("/rules/node-down/delete/")
+
+    assert not Rule.objects.filter(key="mine").exists()
+    assert Rule.objects.filter(key="node-down").exists()
+
+
+@pytest.mark.parametrize("act", ["save", "switch", "delete", "meaning"])
+def test_viewers_only_look(act: str) -> None:
+    rule("mine")
+
+    assert post(f"/rules/mine/{act}/", Role.VIEWER, **GIVEN)[0] == 403
+    assert "Switch off" not in page()
+    assert "My memory" not in page("/rules/mine/")
+
+
+def test_a_rule_that_is_not_there_is_not_found() -> None:
+    assert client_of().get("/rules/nothing/").status_code == 404
+
+
+def test_without_rules_it_says_what_to_do() -> None:
+    assert "There are no rules" in page()
+
+
+def test_a_broken_rule_can_be_opened_and_mended() -> None:
+    Rule.objects.create(key="mine", text={"rule": "mine", "when": [1]})
+
+    assert "cannot be read" in page("/rules/mine/")
+    assert post("/rules/mine/save/", **GIVEN | {"revision": "1"})[0] == 302
+
+
+def test_it_asks_the_database_the_same_however_many_rules_there_are(
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    pack.install()
+    client = client_of(Role.OPERATOR)
+
+    with django_assert_max_num_queries(8):
+        client.get("/rules/")

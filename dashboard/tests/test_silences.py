@@ -1,0 +1,155 @@
+"""Pages of silences: the list, the form, what it would hide, ending one."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import AuditEntry, Role
+from accounts.tests.cast import client_of
+from alerts import telling
+from alerts.models import Delivery
+from alerts.silence import Silence
+from dashboard.tests.alert_cast import firing, incident, told
+
+pytestmark = pytest.mark.django_db
+HOSTILE = "<script>alert(1)</script>"
+GIVEN = {"matchers": "cache=game", "comment": "planned", "length": "1h", "ends_at": ""}
+
+
+def page(path: str = "/silences/", role: str = Role.OPERATOR) -> str:
+    answer = client_of(role).get(path)
+    assert answer.status_code == 200, answer.content
+    return answer.content.decode()
+
+
+def add(role: str = Role.OPERATOR, **changes: str) -> int:
+    return client_of(role).post("/silences/add/", GIVEN | changes).status_code
+
+
+def test_an_operator_silences_for_a_time() -> None:
+    assert add(matchers=" cache=game \n\nseverity!=critical", length="4h") == 302
+
+    made = Silence.objects.get()
+    assert made.matchers == ["cache=game", "severity!=critical"]
+    assert (made.author, made.comment) == ("operator", "planned")
+    assert abs(made.ends_at - timezone.now() - timedelta(hours=4)) < timedelta(minutes=1)
+    assert AuditEntry.objects.get(action="silence.add").target == "cache=game, severity!=critical"
+    assert "in force" in page()
+
+
+def test_an_exact_end_counts_before_the_length() -> None:
+    end = timezone.now() + timedelta(days=3)
+
+    add(ends_at=end.strftime("%Y-%m-%dT%H:%M"))
+
+    assert abs(Silence.objects.get().ends_at - end) <= timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"matchers": ""}, "required"),
+        ({"matchers": "cache"}, "cannot be read"),
+        ({"matchers": "cache=~("}, "no regular expression"),
+        ({"matchers": "cache=~(a+)+"}, "repeats a repetition"),
+        ({"matchers": "\n".join(f"l{number}=x" for number in range(21))}, "at most 20"),
+        ({"comment": ""}, "required"),
+        ({"comment": "  "}, "required"),
+        ({"ends_at": "2020-01-01T00:00"}, "must lie ahead"),
+        ({"ends_at": "2099-01-01T00:00"}, "lasts a year at most"),
+        ({"length": "ever"}, "valid choice"),
+    ],
+)
+def test_it_refuses_what_cannot_be_kept_beside_its_field(changes: dict[str, str], words: str) -> None:
+    answer = client_of(Role.OPERATOR).post("/silences/add/", GIVEN | changes)
+
+    assert answer.status_code == 400
+    assert words in answer.content.decode()
+    assert not Silence.objects.exists()
+
+
+def test_the_preview_counts_what_is_hidden_now() -> None:
+    firing(0.95, 0.85, 0.1, shards=3)
+
+    assert "It hides 2 alerts" in page("/silences/preview/?matchers=cache%3Dgame")
+    assert "It hides 1 alert that" in page("/silences/preview/?matchers=severity%3Dcritical")
+    assert "It hides 0 alerts" in page("/silences/preview/?matchers=cache%3Dshop")
+
+
+@pytest.mark.parametrize("lines", ["", "nonsense", "a=~(", HOSTILE])
+def test_the_preview_says_what_cannot_be_read(lines: str) -> None:
+    seen = page(f"/silences/preview/?matchers={lines}")
+
+    assert "It hides" not in seen
+    assert HOSTILE not in seen
+
+
+def test_what_it_hides_is_not_told_until_it_ends() -> None:
+    told()
+    add()
+    Silence.objects.update(starts_at=timezone.now() - timedelta(hours=1))
+
+    firing(0.95)
+    before = Delivery.objects.count()
+    made = Silence.objects.get()
+    client_of(Role.OPERATOR).post(f"/silences/{made.pk}/end/")
+    telling.sweep(timezone.now())
+
+    assert (before, Delivery.objects.count()) == (0, 1)
+    assert "End now" not in page()
+
+
+def test_one_that_is_over_cannot_be_ended_again() -> None:
+    add()
+    made = Silence.objects.get()
+    path = f"/silences/{made.pk}/end/"
+    client_of(Role.OPERATOR).post(path)
+    ended_at = Silence.objects.get().ends_at
+
+    client_of(Role.OPERATOR).post(path)
+
+    assert Silence.objects.get().ends_at == ended_at
+    assert AuditEntry.objects.filter(action="silence.end").count() == 1
+
+
+def test_an_incident_leads_to_a_form_that_is_filled() -> None:
+    firing(0.95)
+
+    seen = client_of(Role.OPERATOR).get(incident().get_absolute_url())
+
+    query = seen.context["silence_query"]
+    assert f"/silences/?{query}" in seen.content.decode().replace("&amp;", "&")
+    assert "rule=memory\ncache=game\nnode=127.0.0.1:7010" in page(f"/silences/?{query}")
+
+
+def test_viewers_only_look() -> None:
+    add()
+    made = Silence.objects.get()
+
+    assert add(Role.VIEWER) == 403
+    assert client_of(Role.VIEWER).post(f"/silences/{made.pk}/end/").status_code == 403
+    assert "New silence" not in page(role=Role.VIEWER)
+
+
+def test_where_there_is_none_it_says_what_to_do() -> None:
+    assert "make a silence below" in page()
+
+
+def test_it_shows_hostile_words_as_text() -> None:
+    add(comment=HOSTILE)
+
+    assert HOSTILE not in page()
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_it_asks_the_database_the_same_however_many_there_are(
+    count: int, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for _number in range(count):
+        add()
+    client = client_of(Role.OPERATOR)
+
+    with django_assert_max_num_queries(8):
+        client.get("/silences/")

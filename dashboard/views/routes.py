@@ -1,0 +1,90 @@
+"""Routes: the tree, the form of a branch, and where a sample alert would go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import admin_required, signed_in
+from alerts import route_changes
+from alerts.models import Channel, Route
+from alerts.route import Tree
+from dashboard.route_form import RouteForm
+
+SAMPLE = "cache=game-cache\nrule=node-down\nseverity=critical"
+
+
+@require_safe
+def routes(request: HttpRequest) -> HttpResponse:
+    context: dict[str, Any] = {
+        "branches": route_changes.branches(),
+        "tab": "routes",
+        "has_channels": Channel.objects.exists(),
+    }
+    return render(request, "alerts/routes.html", context | {"sample": SAMPLE})
+
+
+@require_safe
+def test_route(request: HttpRequest) -> HttpResponse:
+    """Where an alert with the labels given would go."""
+    try:
+        labels = route_changes.labels_of(request.GET.get("labels", "")[:6_000].splitlines())
+    except ValidationError as error:
+        return render(request, "alerts/_route_test.html", {"error": error.messages[0]})
+    way = Tree.load().way(labels)
+    context = {"way": way, "subject": way.subject(labels), "channels": Channel.objects.filter(pk__in=way.channel_ids)}
+    return render(request, "alerts/_route_test.html", context)
+
+
+@admin_required
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest, pk: int) -> HttpResponse:
+    """Add a branch below the route `pk`."""
+    parent = get_object_or_404(Route, pk=pk)
+    form = RouteForm(request.POST or None, initial=RouteForm.initial_of(Route()))
+    if request.method == "POST" and form.is_valid():
+        try:
+            route_changes.add(signed_in(request), parent, form.given(), form.cleaned_data["channels"])
+        except ValidationError as error:
+            form.refuse(error)
+        else:
+            return redirect("routes")
+    return form_page(request, form, None, parent)
+
+
+@admin_required
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, pk: int) -> HttpResponse:
+    route = get_object_or_404(Route.objects.select_related("parent"), pk=pk)
+    form = RouteForm(request.POST or None, initial=RouteForm.initial_of(route))
+    if request.method == "POST" and form.is_valid():
+        try:
+            route_changes.change(signed_in(request), route, form.given(), form.cleaned_data["channels"])
+        except ValidationError as error:
+            form.refuse(error)
+        else:
+            messages.success(request, _("The changes are saved."))
+            return redirect("routes")
+    return form_page(request, form, route, route.parent)
+
+
+def form_page(request: HttpRequest, form: RouteForm, route: Route | None, parent: Route | None) -> HttpResponse:
+    context = {"form": form, "route": route, "parent": parent}
+    return render(request, "alerts/route_form.html", context, status=400 if form.errors else 200)
+
+
+@admin_required
+@require_POST
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    route = get_object_or_404(Route, pk=pk)
+    try:
+        route_changes.delete(signed_in(request), route)
+    except ValidationError as error:
+        messages.error(request, error.messages[0])
+    return redirect("routes")
