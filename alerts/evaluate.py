@@ -20,7 +20,7 @@ from alerts.clock import AT_REST, Clock, step
 from alerts.judging import Verdict
 from alerts.rule import Override, Rule
 from alerts.scene import Watched
-from alerts.spec import CRITICAL, WARNING
+from alerts.spec import CRITICAL, NONE, WARNING
 from alerts.spec_form import SpecError
 
 logger = logging.getLogger(__name__)
@@ -134,8 +134,10 @@ class Book:
         if alert is None and not verdict.level:
             return
         cache = verdict.target.cache
-        if (alert is None or alert.state == Alert.State.PENDING) and not cache.is_calm(verdict.spec.calm, self.at):
-            # After a restart or failover nothing new begins for a while.
+        is_over = alert is not None and verdict.level == NONE
+        is_waiting = alert is None or alert.state == Alert.State.PENDING
+        if is_waiting and not is_over and not cache.is_calm(verdict.spec.calm, self.at):
+            # After a restart or failover nothing new begins for a while; what is over still ends.
             return
         self._move(alert or self._new(rule, verdict), verdict, is_new=alert is None)
 

@@ -100,6 +100,9 @@ def _nodes(
 ) -> Iterator[tuple[Target, tuple[float | None, ...]]]:
     columns = [(found.get(term.reading, {}), term.role) for term in spec.terms]
     for node in nodes:
+        if node.role and all(role not in {"", node.role} for _by_node, role in columns):
+            # What is asked of replicas says nothing of a primary: an alert from its days as a replica is over.
+            continue
         values = tuple(by_node.get(node.id) if role in {"", node.role} else None for by_node, role in columns)
         yield Target(f"n{node.id}", cache, node.shard_id, node.shard, node), values
 

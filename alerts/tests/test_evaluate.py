@@ -298,6 +298,31 @@ def test_what_fires_already_goes_on_after_such_events() -> None:
     assert states() == ["resolved"]
 
 
+def test_what_is_asked_of_replicas_ends_for_a_node_that_was_promoted() -> None:
+    rule(role="replica")
+    watched = fleet(replicas=1)
+    watched.poll(0.5, 0.85)
+    assert states() == ["firing"]
+    Node.objects.filter(cache=watched.cache, role="replica").update(role="primary")
+
+    watched.poll(0.5, 0.85)
+
+    assert (states(), Alert.objects.get().reason) == (["resolved"], Reason.RULE_CHANGED)
+
+
+def test_what_is_pending_ends_after_such_events_too() -> None:
+    rule(calm={"restart": "5m"}, **{"for": "5m"})
+    watched = fleet()
+    watched.poll(0.85)
+    Event.objects.create(cache=watched.cache, kind=Kind.RESTART, at=watched.at)
+
+    watched.poll(0.85)
+    assert states() == ["pending"]
+
+    watched.poll(0.5)
+    assert states() == []
+
+
 @pytest.mark.parametrize(
     ("judged", "across", "expected"),
     [("shard", "max", 2), ("cache", "max", 1), ("cache", "min", 0), ("cache", "avg", 0), ("spread", "max", 1)],
