@@ -19,7 +19,21 @@ WORDS += [b"calls", b"histogram_usec", b"key-count", b"cpu-usec", b"maxclients",
 NUMBERS = st.one_of(st.integers(-3, 20_000), st.sampled_from([2**31, 2**32, 2**62, 2**63 - 1, -(2**63)]))
 LEAVES = st.one_of(st.none(), NUMBERS, st.sampled_from(WORDS), st.binary(max_size=20))
 TREES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=6), max_leaves=25)
-REPLIES = st.one_of(TREES, st.just(hiredis.ReplyError("ERR no")))
+# Nearly what servers say: a tree of any words hardly ever has the shape that a source looks into.
+LIKELY = st.one_of(
+    st.builds(lambda slot, count: [slot, [b"key-count", count]], NUMBERS, NUMBERS),
+    st.builds(lambda entry, at, usec, word: [entry, at, usec, [b"GET", word]], NUMBERS, NUMBERS, NUMBERS, LEAVES),
+    st.builds(lambda event, at, longest: [event, at, longest, longest], st.sampled_from(WORDS), NUMBERS, LEAVES),
+    st.builds(lambda first, last, port: [first, last, [b"10.0.0.5", port, b"id"]], NUMBERS, NUMBERS, NUMBERS),
+    st.builds(
+        lambda slots, port, host: [b"slots", slots, b"nodes", [[b"id", b"a", b"ip", host, b"port", port]]],
+        st.lists(NUMBERS, max_size=4),
+        NUMBERS,
+        LEAVES,
+    ),
+)
+HISTOGRAM = st.builds(lambda bounds: [b"get", [b"calls", 1, b"histogram_usec", bounds]], st.lists(NUMBERS, max_size=6))
+REPLIES = st.one_of(TREES, st.lists(LIKELY, max_size=4), HISTOGRAM, st.just(hiredis.ReplyError("ERR no")))
 TEXTS = [captured("valkey-9.1/info_primary.txt"), captured("valkey-9.1/cluster_nodes.txt")]
 TEXTS += [captured("redis-7.0/cluster_info.txt"), b"# Errorstats\r\nerrorstat_ERR:count=1\r\n", b"cmdstat_get:calls=1,"]
 
@@ -33,7 +47,9 @@ def is_sound(readings: Readings) -> bool:
     assert readings.hot is None or len(readings.hot) == len(HOT_NAMES)
     assert all(isinstance(number, float | int) for number in readings.detail.values())
     assert all(text.isprintable() for text in readings.facts.values())
-    assert all(node.host and 0 < node.port < 65_536 for node in (readings.layout.nodes() if readings.layout else ()))
+    shards = readings.layout.shards if readings.layout else ()
+    assert all(node.host and 0 < node.port < 65_536 for shard in shards for node in shard.nodes)
+    assert all(0 <= first <= last < SLOT_COUNT for shard in shards for first, last in shard.slots)
     assert all(0 <= load.slot < SLOT_COUNT for load in readings.slots or ())
     assert all(call.amount >= 0 and call.command.isprintable() for call in readings.slow_calls)
     counts = [one for by_name in readings.tallies.values() for one in by_name.values()]
