@@ -148,9 +148,11 @@ def trust() -> ssl.SSLContext:
 
 
 def redacted(text: str, secrets: tuple[str, ...]) -> str:
-    for secret in secrets:
-        if len(secret) >= SECRET_LENGTH:
-            text = text.replace(secret, "…")
+    """Return the text without secrets; of one that is an address its path is secret as well, which services repeat."""
+    parts = [part for secret in secrets for part in (secret, urlsplit(secret).path if "://" in secret else "")]
+    for part in parts:
+        if len(part) >= SECRET_LENGTH:
+            text = text.replace(part, "…")
     return text[:ANSWER_LIMIT]
 
 

@@ -199,7 +199,7 @@ def key_scan(event: Event) -> str:
     parts = {"number": data["scan"], "keys": grouped(data.get("keys")), "size": bytes_size(data.get("bytes"))}
     if event.goes_on:
         return _("Scan %(number)s of the keys is under way") % parts
-    return _("Scan %(number)s of the keys: %(keys)s keys, %(size)s") % parts
+    return _("Scan %(number)s of the keys: %(keys)s in all, %(size)s") % parts
 
 
 SENTENCES: dict[str, Callable[[Event], str]] = {

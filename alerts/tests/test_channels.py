@@ -68,7 +68,7 @@ CASES = (
         "webhook",
         (204, ""),
         (),
-        lambda url: {"url": url + "/hook", "format": "shardwatch", "secret": "verysecrettoken", "authorization": ""},
+        lambda url: {"url": url + "/hook", "format": "shardwatch", "secret": "verysecrettoken-2", "authorization": ""},
     ),
     Case("alertmanager", (200, ""), (), lambda url: {"url": url, "authorization": "Bearer verysecrettoken"}),
 )

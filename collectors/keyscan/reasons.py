@@ -42,9 +42,9 @@ SENTENCES = {
     Reason.BRAKE: _("brake set to %(brake)s"),
     Reason.WINDOW_OVER: _("the quiet window is over"),
     Reason.BUDGET_SPENT: _("the daily budget of %(address)s is spent: %(limit)d seconds of its time"),
-    Reason.SHARDS_FAILED: _("%(count)d of %(shards)d shards could not be walked to the end"),
+    Reason.SHARDS_FAILED: _("not every shard could be walked to the end: %(count)d of %(shards)d are missing"),
     Reason.ALL_WALKED: _("every shard was walked to the end"),
-    Reason.CRASHED: _("the scan met an error of its own %(count)d times"),
+    Reason.CRASHED: _("the scan met errors of its own, again and again: %(count)d"),
     Reason.NO_NODES: _("The cache has no nodes yet: wait for its first poll."),
     Reason.NO_REPLICA: _("Shard %(shard)d has no replica in good order. Allow the scan to use primaries."),
     Reason.REPLICA_LAGS: _(

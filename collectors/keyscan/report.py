@@ -85,7 +85,7 @@ class Report:
 
     def _summary(self) -> Iterator[str]:
         keys = self.whole.keys
-        yield _("Measured %(keys)s keys with %(size)s in %(seconds).1f s.") % {
+        yield _("Measured all keys: %(keys)s, with %(size)s, in %(seconds).1f s.") % {
             "keys": f"{keys:,}",
             "size": size_text(self.whole.bytes),
             "seconds": self.seconds,
@@ -162,7 +162,7 @@ def _node_words(row: dict[str, Any]) -> Iterator[str]:
     elif row["state"] != State.DONE:
         yield _("%(node)s was not read to the end.") % place
     if row["unreadable"]:
-        yield _("%(node)s: the user may not read %(count)s keys.") % {**place, "count": f"{row['unreadable']:,}"}
+        yield _("%(node)s: the user may not read some of the keys: %(count)s.") % {**place, "count": f"{row['unreadable']:,}"}
     if row["refused"]:
         yield _("%(node)s refuses: %(commands)s.") % {**place, "commands": ", ".join(row["refused"])}
     if row["sizes"] != "memory":

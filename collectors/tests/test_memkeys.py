@@ -69,7 +69,7 @@ def test_it_prints_progress_as_redis_cli_does_and_a_table(valkey_server: ValkeyF
     lines = said.stdout.splitlines()
     start = lines.index(next(line for line in lines if "elements" in line))
     assert [line.split()[1] for line in lines[start + 1 : start + 4]] == ["hash", "string", "string"]
-    assert "Measured 306 keys" in said.stdout
+    assert "Measured all keys: 306, with" in said.stdout
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,12 @@ ALWAYS_SEVERAL = {
     "%(name)s has %(count)s clients that wait in blocking calls",
     "over %(shown)s connections: read only when an operator asks for it",
     "Shard %(shard)s changed its primary %(count)s times, last to %(to)s",
+    "%(count)d caches",
+    "One of every %(every)s points is shown, of %(total)s in all; the CSV file has them all.",
+    "%(name)s has %(more)s connections more than %(span)s ago, now %(now)s, but no more commands: a leak?",
+    "%(name)s keeps %(more)s more keys without a time to live than %(span)s ago, now %(now)s",
+    "%(prefix)s holds %(share)s of the memory: %(keys)s keys of %(mean)s on average; %(ttl)s",
+    "the heaviest holds %(factor)s times the mean",
     "%(count)s caches have no new samples: Shardwatch itself may be stuck, see its health page",
 }
 # Fixed limits, and points that are 10 at least.
