@@ -162,7 +162,10 @@ def _node_words(row: dict[str, Any]) -> Iterator[str]:
     elif row["state"] != State.DONE:
         yield _("%(node)s was not read to the end.") % place
     if row["unreadable"]:
-        yield _("%(node)s: the user may not read some of the keys: %(count)s.") % {**place, "count": f"{row['unreadable']:,}"}
+        yield _("%(node)s: the user may not read some of the keys: %(count)s.") % {
+            **place,
+            "count": f"{row['unreadable']:,}",
+        }
     if row["refused"]:
         yield _("%(node)s refuses: %(commands)s.") % {**place, "commands": ", ".join(row["refused"])}
     if row["sizes"] != "memory":
