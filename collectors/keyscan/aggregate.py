@@ -95,7 +95,7 @@ class Aggregate:
     def detail(self, rows: Iterable[Detail]) -> None:
         """Take in what else was read of keys of the sample, or of every key."""
         rows = list(rows)
-        self.details.add(rows, None if self.is_full else max(self.floor, 1))
+        self.details.add(rows, None if self.is_full else self.top.holds)
         for row in rows:
             if row.ttl_ms is not None and self.prefixes.depth:
                 self.prefixes.note_ttl(row.key, row.ttl_ms < 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,13 +99,13 @@ class Details:
         self.slot_bytes: Counter[int] = Counter()
         self.slot_keys: Counter[int] = Counter()
 
-    def add(self, rows: Iterable[Detail], below: int | None = None) -> None:
-        """Take in keys; those of `below` bytes or more are left out of the tallies, since they are known one by one."""
+    def add(self, rows: Iterable[Detail], is_known: Callable[[bytes, int], bool] | None = None) -> None:
+        """Take in keys; those that are known one by one, by name and size, are left out of the tallies."""
         by_kind: dict[str, list[Detail]] = {}
         for row in rows:
             kind = self._kind(row.type)
             tally = self.tallies.setdefault(kind, Tally())
-            if below is None or row.size < below:
+            if is_known is None or not is_known(row.key, row.size):
                 tally.count(kind, row)
             by_kind.setdefault(kind, []).append(row)
             slot = slot_of(row.key)

@@ -33,6 +33,12 @@ class Top:
         if len(kept) > 2 * self.limit + SLACK:
             self._sort_out()
 
+    def holds(self, name: bytes, number: int) -> bool:
+        """Return whether a number that was added is among the largest so far."""
+        if number != self.floor or not self._last:
+            return self.limit > 0 and number >= self.floor
+        return bounded(name) <= self._last
+
     def _sort_out(self) -> None:
         ranked = sorted(self._kept.items(), key=lambda item: (-item[1], item[0]))[: self.limit]
         self._kept = dict(ranked)

@@ -210,3 +210,17 @@ def test_the_biggest_of_each_type_and_of_all_are_known_while_it_walks() -> None:
     assert summary.biggest_by_type(whole) == [("", b"c", 9), ("set", b"b", 2), ("hash", b"a", 1)]
     whole.annotate([Detail(b"c", 9, "zset")])
     assert summary.biggest_by_type(whole)[0] == ("zset", b"c", 9)
+
+
+def test_it_estimates_types_where_all_keys_have_one_size() -> None:
+    whole = Aggregate(top=10)
+    names = [b"k%d" % number for number in range(2_000)]
+    for first in range(0, len(names), 100):
+        whole.add(names[first : first + 100], [120] * 100)
+        whole.detail([Detail(name, 120, "string", -1) for name in names[first : first + 10]])
+
+    [row] = [row for row in summary.types(whole) if row["type"] == "string"]
+
+    # Those of the ranking whose details were not read have no type.
+    assert 1_990 <= row["keys"] <= 2_000
+    assert (row["bytes"], row["without_ttl"]) == (120 * row["keys"], 1.0)
