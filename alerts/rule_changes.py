@@ -18,6 +18,12 @@ from alerts.text import storable
 from fleet.registration import ConflictError
 
 YAML_LIMIT = 100_000
+# Of a rule and of its conditions.
+ORDER = (
+    *("rule", "title", "area", "when", "metric", "read", "over", "level", "is", "warning", "critical", "value"),
+    *("across", "role", "judged", "where", "for", "keep_firing", "no_data", "labels", "gates", "calm"),
+    *("message", "why", "check", "runbook"),
+)
 
 
 def from_yaml(text: str) -> Spec:
@@ -38,7 +44,15 @@ def load_yaml(text: str) -> Any:
 
 
 def as_yaml(text: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(text), sort_keys=False, allow_unicode=True, width=100)
+    """Return a rule as a person would write it; the database keeps no order of names."""
+    return yaml.safe_dump(_in_order(text), sort_keys=False, allow_unicode=True, width=100)
+
+
+def _in_order(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        names = sorted(value, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), str(name)))
+        return {name: _in_order(value[name]) for name in names}
+    return [_in_order(item) for item in value] if isinstance(value, list) else value
 
 
 def add(by: User | None, spec: Spec, origin: Rule.Origin = Rule.Origin.PERSON) -> Rule:

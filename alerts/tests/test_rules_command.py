@@ -37,6 +37,14 @@ def test_what_is_exported_is_imported_without_a_change(file: Path) -> None:
     assert set(Rule.objects.values_list("revision", flat=True)) == {1}
 
 
+def test_it_writes_rules_as_a_person_would() -> None:
+    rule("mine", **{"for": "5m"})
+
+    lines = [line.strip(" -").partition(":")[0] for line in run("export").splitlines()]
+
+    assert lines == ["rule", "title", "when", "all", "metric", "is", "warning", "critical", "for"]
+
+
 def test_an_empty_database_gets_all_rules_of_a_file(file: Path) -> None:
     pack.install()
     before = dict(Rule.objects.values_list("key", "text"))

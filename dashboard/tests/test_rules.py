@@ -75,6 +75,13 @@ def test_an_operator_adds_a_rule_by_form() -> None:
     assert AuditEntry.objects.get(action="rule.add").target == "mine"
 
 
+def test_the_form_offers_the_metrics_that_there_are() -> None:
+    seen = page("/rules/new/", Role.OPERATOR)
+
+    assert '<option value="down">' in seen
+    assert '<option value="used_memory">' in seen
+
+
 def test_a_form_says_all_that_a_rule_can() -> None:
     more = {
         "labels": "team=game",
