@@ -58,7 +58,8 @@ def _rate_of(name: str, column: str, meaning: object, over_nodes: str = "primari
 
 
 def _less_replication(name: str, whole: str, part: str, meaning: object) -> Derived:
-    sql = f"GREATEST({rate(whole)} - COALESCE({rate(part)}, 0), 0)"
+    # GREATEST leaves NULL out: without the condition, traffic that is not known would be none.
+    sql = f"CASE WHEN {rate(whole)} IS NOT NULL THEN GREATEST({rate(whole)} - COALESCE({rate(part)}, 0), 0) END"
     return Derived(name, "bytes/s", meaning, sql, (whole, part), "all")  # type: ignore[arg-type]
 
 

@@ -122,3 +122,13 @@ def test_it_counts_replicas_and_cluster_links_against_maxclients() -> None:
     )
 
     assert newest.connections_used_ratio == pytest.approx(0.7)
+
+
+def test_traffic_of_clients_is_unknown_before_the_second_sample() -> None:
+    cache_with_nodes()
+    node = Node.objects.get()
+
+    samples.write([reading(node, 0, total_net_input_bytes=5_000, total_net_output_bytes=7_000)])
+
+    newest = latest.nodes()[node.pk]
+    assert (newest.network_input_bytes_per_second, newest.network_output_bytes_per_second) == (None, None)
