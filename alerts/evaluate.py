@@ -170,7 +170,8 @@ class Book:
         alert.state, alert.judged_at = state, self.at
         alert.severity = SEVERITIES.get(reached, alert.severity)
         alert.reason = verdict.reason if level or level is None else Alert.Reason.THRESHOLD
-        if verdict.value is not None or is_new:
+        # The value that broke the bound stays while the alert recovers: beside it a healthy one would mislead.
+        if is_new or (level and verdict.value is not None):
             alert.value, alert.bound = verdict.value, verdict.bound
         if alert.is_firing and was[0] not in {Alert.State.FIRING, Alert.State.RECOVERING}:
             alert.fired_at = self.at

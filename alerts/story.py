@@ -101,7 +101,9 @@ def unit(rule: Rule | None) -> str:
             return ""
         reading = rule.spec.terms[rule.spec.leading()].reading
         own = {Read.FORECAST: "seconds", Read.SHARE: "ratio", Read.DEVIATION: "×"}
-        return own.get(reading.how, measure(reading.metric).unit)
+        unit = measure(reading.metric).unit
+        # What counts per second is an amount once it is added up.
+        return own.get(reading.how) or (unit.removesuffix("/s") if reading.how is Read.INCREASE else unit)
     except (SpecError, UnknownMetricError):
         return ""
 

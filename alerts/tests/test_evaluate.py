@@ -79,6 +79,16 @@ def test_it_recovers_for_a_while_before_it_resolves() -> None:
     assert [state for state, _ in history()] == ["firing", "recovering", "resolved"]
 
 
+def test_the_value_that_broke_the_bound_stays_while_it_recovers() -> None:
+    rule(keep_firing="30s")
+    watched = fleet()
+    watched.poll(0.85)
+
+    watched.poll(0.1)
+
+    assert Alert.objects.get().value == pytest.approx(0.85)
+
+
 def test_it_rises_to_critical_and_falls_back_to_warning() -> None:
     rule()
     watched = fleet()

@@ -72,6 +72,17 @@ def test_a_message_says_what_where_and_how_bad(watched: Fleet) -> None:
     assert (message["severity"], message["source"], message["labels"]["rule"]) == ("critical", "game", "memory")
 
 
+def test_what_is_added_up_is_an_amount(pager: Channel) -> None:
+    rule("rejected", metric="rejected_connections", read="increase", over="1m", warning=0, critical=60)
+    watched = fleet()
+    for refused in (0, 30):
+        watched.tick += watched.every
+        watched.report({node: {"rejected_connections": refused} for node in watched.nodes})
+        watched.judge()
+
+    assert "30 connections (bound 0 connections)" in Delivery.objects.get().payload["title"]
+
+
 def test_what_is_pending_is_told_to_nobody(pager: Channel) -> None:
     rule(**{"for": "5m"})
 

@@ -70,6 +70,8 @@ def test_it_names_every_key_that_is_none() -> None:
 @pytest.mark.parametrize(
     ("key", "expected"),
     [(KEY, True), (KEY[:-1], False), ("", False), ("=" * 44, False), ("é" * 44, False)],
+    # The key is made anew by each process, and all processes of a run must find the same tests.
+    ids=["a key", "a cut key", "nothing", "padding", "no base64"],
 )
 def test_a_key_is_32_bytes_in_base64(key: str, expected: bool) -> None:
     assert checks.is_fernet_key(key) is expected
