@@ -165,6 +165,17 @@ def test_two_people_do_not_overwrite_each_other() -> None:
     assert "changed this rule meanwhile" in seen
 
 
+@pytest.mark.parametrize(
+    "revision", ["", "²", "9" * 5_000, "-1", "x"], ids=["none", "square", "huge", "negative", "word"]
+)
+def test_a_revision_that_is_none_overwrites_nothing(revision: str) -> None:
+    rule("mine")
+
+    status, _seen = post("/rules/mine/save/", **GIVEN | {"revision": revision, "hold": "9m"})
+
+    assert (status, Rule.objects.get().revision) == (409, 1)
+
+
 def test_the_same_rule_can_be_written_as_yaml() -> None:
     made = rule("mine")
     assert "metric: memory_used_ratio" in page("/rules/mine/?yaml")

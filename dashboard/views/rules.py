@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -109,7 +110,9 @@ def _saved(request: HttpRequest, found: Rule | None) -> HttpResponse:
             kept = rule_changes.add(signed_in(request), spec)
         else:
             revision = request.POST.get("revision", "")
-            kept = rule_changes.change(signed_in(request), found, spec, int(revision) if revision.isdigit() else 0)
+            kept = rule_changes.change(
+                signed_in(request), found, spec, int(revision) if re.fullmatch("[0-9]{1,9}", revision) else 0
+            )
     except SpecError as error:
         if "yaml" not in request.POST:
             page.refuse(error)
