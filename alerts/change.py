@@ -27,7 +27,7 @@ class Change:
 
 def transition(change: Change, at: datetime) -> Transition:
     """Return the row that records a change."""
-    alert = change.alert
+    alert, verdict = change.alert, change.verdict
     return Transition(
         alert=alert,
         at=at,
@@ -35,6 +35,6 @@ def transition(change: Change, at: datetime) -> Transition:
         state=alert.state,
         severity=alert.severity,
         reason=alert.reason,
-        value=alert.value,
-        bound=alert.bound,
+        value=verdict.value if verdict else alert.value,
+        bound=verdict.bound if verdict else alert.bound,
     )

@@ -18,9 +18,14 @@ def empty_backlog() -> Iterator[None]:
 
 @pytest.fixture
 def readings(transactional_db: None) -> Iterator[list[NodeReading]]:
-    """Readings of one node at three ticks; the tables of samples are emptied afterwards."""
+    """Readings of one node at three ticks; the tables of samples, which have no models, are emptied around them."""
+    empty()
     node = cache_with_nodes().nodes.get()
     yield [reading(node, seconds, used_memory=seconds) for seconds in (0, 15, 30)]
+    empty()
+
+
+def empty() -> None:
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE sample, node_latest, cache_latest, detail, rollup_late")
 

@@ -4,12 +4,14 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from collectors.connections import Access
 from collectors.failures import Cause
+from collectors.keyscan.brake import BRAKES, GENTLE
 from collectors.keyscan.progress import State
 from collectors.keyscan.scan import Scan
 from collectors.tests.keyscan import brute_force, client_of, found_in, job, scan_of, target_of
@@ -48,6 +50,12 @@ def meanwhile(act: Callable[[], object], every_seconds: float = 0.05) -> Iterato
     finally:
         over.set()
         thread.join()
+
+
+@pytest.fixture(autouse=True)
+def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let gentle scans take their time: a machine with nothing else to do ends them before a test can interfere."""
+    monkeypatch.setitem(BRAKES, "gentle", replace(GENTLE, share=0.02))
 
 
 class Steered:

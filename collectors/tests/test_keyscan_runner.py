@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from pytest_django.fixtures import Settings
 
 from collectors import samples
 from collectors.keyscan import holding, results, runner, starting
+from collectors.keyscan.brake import BRAKES, GENTLE
 from collectors.keyscan.models import Scan, ScanKey, ScanShard, ScanState
 from collectors.keyscan.options import ScanOptions
 from collectors.keyscan.reasons import Reason, ScanRefusedError
@@ -70,6 +72,12 @@ def in_background(scan: Scan) -> threading.Thread:
 
 def is_walking(scan: Scan) -> bool:
     return any(shard.keys > 0 for shard in ScanShard.objects.filter(scan=scan))
+
+
+@pytest.fixture(autouse=True)
+def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let gentle scans take their time: a machine with nothing else to do ends them before a test can interfere."""
+    monkeypatch.setitem(BRAKES, "gentle", replace(GENTLE, share=0.02))
 
 
 @pytest.fixture(autouse=True)
@@ -285,7 +293,8 @@ def test_it_hands_over_when_its_worker_is_told_to_stop(server: Valkey) -> None:
 def test_it_goes_on_where_a_killed_worker_was(server: Valkey, monkeypatch: pytest.MonkeyPatch) -> None:
     scan = walking_scan(server, 60_000)
     program = (
-        "import django; django.setup(); from collectors.keyscan import runner; "
+        "import django; django.setup(); from collectors.keyscan import brake, runner; "
+        "brake.BRAKES['gentle'] = brake.Brake('gentle', slice_seconds=0.00012, share=0.02); "
         f"runner.CHECKPOINT_SECONDS = 0.2; runner.run({scan.pk})"
     )
     database = connection.settings_dict

@@ -1,15 +1,16 @@
 """Telling others that samples have landed, through the real broker."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import Empty
 
 import pytest
-from celery import current_app
+from celery import Celery, current_app
 from pytest_django.fixtures import Settings
 
 from collectors import landing
 from collectors.tests.conftest import Poller
+from config.celery import app as config_app
 from fleet.models import Cache
 from launcher.valkey import Valkey
 
@@ -51,10 +52,17 @@ def test_it_says_nothing_where_nobody_listens(queue: str, settings: Settings) ->
     assert heard(queue) == []
 
 
-def test_a_poll_goes_on_without_the_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(current_app.conf, "broker_url", "redis://127.0.0.1:1/0")
-    monkeypatch.setattr(current_app.conf, "broker_write_url", "redis://127.0.0.1:1/0")
+@pytest.fixture
+def without_broker() -> Iterator[None]:
+    """An application of its own whose broker is away, so that nobody else meets its connections."""
+    app = Celery("away", broker="redis://127.0.0.1:1/0")
+    app.set_current()
+    yield
+    app.close()
+    config_app.set_current()
 
+
+def test_a_poll_goes_on_without_the_broker(without_broker: None) -> None:
     landing.announce({1}, 1_000)
 
 

@@ -88,7 +88,7 @@ class ScanPage(Schema):
     scans: list[ScanAnswer]
 
 
-class ShardAnswer(Schema):
+class ScanShardAnswer(Schema):
     shard: int
     node: str
     is_replica: bool
@@ -112,7 +112,7 @@ class ChangeAnswer(Schema):
     author: str
 
 
-class FindingAnswer(Schema):
+class ScanFindingAnswer(Schema):
     state: str
     sentence: str
     step: str = Field(description="What to do next.")
@@ -123,10 +123,10 @@ class ScanDetail(ScanAnswer):
     ratio: float = Field(description="How far it is, 0 to 1.")
     seconds_left: float | None
     keys_per_second: float
-    shards: list[ShardAnswer]
+    shards: list[ScanShardAnswer]
     changes: list[ChangeAnswer]
     summary: dict[str, Any] = Field(description="Histograms, types and shares; empty before the end.")
-    findings: list[FindingAnswer]
+    findings: list[ScanFindingAnswer]
 
 
 class PreviewNode(Schema):

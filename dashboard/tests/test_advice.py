@@ -157,4 +157,4 @@ def test_it_comes_after_what_is_wrong() -> None:
 
     found = findings.in_depth(watched(node, address="redis://127.0.0.1"))
 
-    assert [one.state for one in found] == [State.CRITICAL, State.NOTICE]
+    assert [one.state for one in found] == [State.CRITICAL, State.NOTICE, State.NOTICE]

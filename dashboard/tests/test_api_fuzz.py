@@ -33,6 +33,7 @@ from collectors.models import ClientReading, CommandSupport, NodeStatus, SlowEnt
 from collectors.tallies import COMMAND, ERROR, NodeTallies, Tally
 from collectors.tests.cast import cache_with_nodes
 from config.wsgi import application
+from dashboard.tests.scan_cast import stored, usual_keys
 from dashboard.tests.test_events import told_failover
 from dashboard.tests.test_fleet import sampled
 from fleet.addresses import AddressError, parse_addresses
@@ -87,7 +88,7 @@ def known() -> dict[str, Any]:
     event = told_failover(cache)
     token, _text = ApiToken.issue(event_owner(), "spare")
     numbers = {"event_id": event.pk, "token_id": token.pk, "channel_id": told_channel().pk, "incident_id": opened().pk}
-    numbers["silence_id"] = silence().pk
+    numbers |= {"silence_id": silence().pk, "pk": stored(cache, usual_keys()).pk}
     return {"name": cache.name, "key": rule().key, **numbers}
 
 

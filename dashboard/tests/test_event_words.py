@@ -111,7 +111,7 @@ def test_a_scan_that_goes_on_has_no_figures_yet() -> None:
 
 def test_a_scan_that_found_nothing_out_is_not_zero() -> None:
     assert "not reported" in sentence(seen(Kind.KEY_SCAN, 1, 5, scan=5))
-    assert "1\u202f234 keys, 2\u00a0KiB" in sentence(seen(Kind.KEY_SCAN, 1, 5, scan=5, keys=1_234, bytes=2_048))
+    assert "1\u202f234 in all, 2\u00a0KiB" in sentence(seen(Kind.KEY_SCAN, 1, 5, scan=5, keys=1_234, bytes=2_048))
 
 
 @pytest.mark.parametrize("kind", list(NOTE_KINDS))

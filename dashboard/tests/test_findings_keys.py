@@ -103,7 +103,7 @@ def test_a_scan_is_marked_from_its_start_to_its_end(cache: Cache) -> None:
     event.refresh_from_db()
     assert (
         sentence(event).replace("\u202f", " ").replace("\u00a0", " ")
-        == f"Scan {scan.pk} of the keys: 1 234 keys, 2 KiB"
+        == f"Scan {scan.pk} of the keys: 1 234 in all, 2 KiB"
     )
     assert not event.goes_on
 
