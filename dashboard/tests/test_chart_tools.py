@@ -278,7 +278,7 @@ def test_keys_are_letters_in_fields_and_can_be_switched_off(desk: Visit) -> None
     expect(page.locator("#q")).to_have_value("t?")
     page.locator("#q").blur()
     page.keyboard.press("?")
-    page.get_by_label("Use shortcuts of one key").uncheck()
+    page.get_by_label("Use single-key shortcuts in this browser").uncheck()
     page.keyboard.press("Escape")
     page.keyboard.press("t")
 
