@@ -41,6 +41,12 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A module that leads other tests to a broker of its own when it is imported is found here."""
+    if os.environ["CELERY_BROKER_URL"] != settings.CELERY_BROKER_URL:
+        pytest.exit("A module changed CELERY_BROKER_URL while the tests were collected.", returncode=3)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     if servers := config.stash.get(SERVERS, None):
         servers.stop()

@@ -3,6 +3,7 @@
 What must hold is what the pager saw: every incident opened once, and closed.
 """
 
+import argparse
 import base64
 import json
 import os
@@ -294,12 +295,20 @@ def sentence(found: dict[str, Any]) -> str:
     return f"outbox: {verdict} ({found['seconds']:.0f} s; {found['incidents']} incidents; {facts})"
 
 
-def main(short: bool, file: Path | None) -> int:
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bin/drill outbox", description=__doc__)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found there, too")
+    parser.add_argument("--short", action="store_true", help="few incidents, as the tests have them")
+    chosen = parser.parse_args()
     try:
-        found = run(SHORT if short else REAL)
+        found = run(SHORT if chosen.short else REAL)
     except endings.ToldToEndError as told:
         return 128 + told.number
     sys.stdout.write(sentence(found) + "\n")
-    if file:
-        file.write_text(json.dumps(found, indent=2) + "\n")
+    if chosen.json:
+        chosen.json.write_text(json.dumps(found, indent=2) + "\n")
     return int(not holds(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -41,15 +41,17 @@ def test_it_keeps_one_named_connection(poller: Poller, cache_at: CacheAt, valkey
     server = valkey_server()
     cache = cache_at(server.url)
 
+    asked = set()
     for _ in range(4):
         poller.poll(cache)
+        asked.add(PollLease.objects.get(cache=cache).commands)
 
     clients = str(server.ask("CLIENT", "LIST"))
     assert clients.count("name=shardwatch") == 1
     lease = PollLease.objects.get(cache=cache)
     assert (lease.polls, lease.connections, lease.skipped) == (4, 1, 0)
-    # INFO; once a minute also what each command did, and three logs.
-    assert lease.commands in {1, 6}
+    # INFO alone; which of the four asks more is told by the clock.
+    assert min(asked) == 1
 
 
 def test_it_reads_a_server_again_that_restarted(poller: Poller, cache_at: CacheAt, valkey_server: StartValkey) -> None:
