@@ -12,25 +12,33 @@ from launcher.trouble import LauncherError
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that is there or not. `package` is its name at Debian."""
+    """One thing that is there or not. `package` is its name at Debian, `extension` its name in PHP."""
 
     package: str
     programs: tuple[str, ...] = ()
     font: str = ""
+    extension: str = ""
     variable: str = ""
 
     def find(self) -> str | None:
-        """Return the program's path, or the font's name; None where it is missing."""
+        """Return the program's path, or the name of the font or extension; None where it is missing."""
         if named := os.environ.get(self.variable):
             return named
         if self.font:
             return self.font if has_font(self.font) else None
+        if self.extension:
+            return self.extension if self.extension in php_extensions() else None
         return next((path for name in self.programs if (path := shutil.which(name))), None)
 
 
 PARTS = {
     "chromium": Part("chromium", ("chromium", "chromium-browser", "google-chrome"), variable="SHARDWATCH_CHROMIUM"),
     "fonts-noto-cjk": Part("fonts-noto-cjk", font="Noto Sans CJK JP"),
+    "php-apcu": Part("php-apcu", extension="apcu"),
+    "php-cli": Part("php-cli", ("php",)),
+    "php-curl": Part("php-curl", extension="curl"),
+    "php-fpm": Part("php-fpm", ("php-fpm", "php-fpm8.4", "php-fpm8.3", "php-fpm8.2", "php-fpm8.1")),
+    "php-redis": Part("php-redis", extension="redis"),
     "promtool": Part("prometheus", ("promtool",)),
     "redis-server": Part("redis-server", ("redis-server",)),
 }
@@ -41,6 +49,13 @@ def has_font(name: str) -> bool:
     if shutil.which("fc-list") is None:
         return False
     return bool(subprocess.run(["fc-list", name], capture_output=True, check=False).stdout)
+
+
+def php_extensions() -> set[str]:
+    if shutil.which("php") is None:
+        return set()
+    listed = subprocess.run(["php", "-m"], capture_output=True, text=True, check=False)
+    return {line.strip().lower() for line in listed.stdout.splitlines()}
 
 
 def left_out() -> set[str]:

@@ -37,11 +37,28 @@ def test_what_is_missing_is_named_with_a_way_out(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("SHARDWATCH_CHROMIUM", raising=False)
 
+    php = {name for name in parts.PARTS if name.startswith("php-")}
     with pytest.raises(LauncherError, match="The tests need chromium, promtool, redis-server") as caught:
-        parts.provide({"fonts-noto-cjk"})
+        parts.provide({"fonts-noto-cjk", *php})
 
     assert "--without chromium,promtool,redis-server" in caught.value.advice
     parts.provide(set(parts.PARTS))
+
+
+def test_extensions_of_php_are_looked_for_in_php_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "php"
+    program.write_text("#!/bin/sh\necho '[PHP Modules]'; echo APCu; echo curl\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+
+    assert parts.PARTS["php-apcu"].find() == "apcu"
+    assert parts.PARTS["php-redis"].find() is None
+
+
+def test_without_php_none_of_its_extensions_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert {"php-cli", "php-apcu", "php-curl", "php-redis"} <= set(parts.missing())
 
 
 def test_the_door_refuses_an_old_python(tmp_path: Path) -> None:
