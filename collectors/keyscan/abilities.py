@@ -8,6 +8,7 @@ from collectors.capabilities import State, name_of, verdict
 from collectors.connections import Link, ask
 from collectors.failures import from_error_reply
 from collectors.keyscan.guards import number, read_info
+from collectors.keyscan.identity import UNKNOWN, Identity, identity_of
 from collectors.models import Step
 from collectors.source import Command, Reply
 from collectors.sources.info import INFO
@@ -32,8 +33,7 @@ FREQUENCY: Command = ("OBJECT", "FREQ", ABSENT)
 class Abilities:
     """Who answers, and what may be asked. `missing` names the commands that are refused."""
 
-    run_id: str = ""
-    role: str = ""
+    identity: Identity = UNKNOWN
     in_cluster: bool = False
     counts_uses: bool = False
     has_memory: bool = True
@@ -67,8 +67,7 @@ def _identity(reply: Reply) -> Abilities:
     info = read_info(reply if isinstance(reply, bytes) else b"")
     databases = {int(name[2:]): _keys(value) for name, value in info.items() if name[:2] == "db" and name[2:].isdigit()}
     return Abilities(
-        run_id=info.get("run_id", ""),
-        role=info.get("role", ""),
+        identity=identity_of(info),
         in_cluster=number(info, "cluster_enabled") == 1,
         counts_uses=info.get("maxmemory_policy", "").endswith("lfu"),
         databases=databases or {0: 0},

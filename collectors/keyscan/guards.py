@@ -11,6 +11,8 @@ from math import inf
 
 from django.utils.translation import gettext_lazy as _
 
+from collectors.keyscan.identity import UNKNOWN, Identity, identity_of
+
 # A guard lets go when the figure has come down to this share of its limit.
 RELEASE = 0.8
 PINGS_KEPT = 100
@@ -88,8 +90,7 @@ class Vitals:
     """What one INFO says that guards need; None is not reported."""
 
     at: float
-    run_id: str = ""
-    role: str = ""
+    identity: Identity = UNKNOWN
     cpu_seconds: float | None = None
     commands: int | None = None
     memory_ratio: float | None = None
@@ -111,8 +112,7 @@ def vitals_of(info: Mapping[str, str], at: float) -> Vitals:
     commands = number(info, "total_commands_processed")
     return Vitals(
         at=at,
-        run_id=info.get("run_id", ""),
-        role=info.get("role", ""),
+        identity=identity_of(info),
         cpu_seconds=_cpu(info),
         commands=None if commands is None else int(commands),
         memory_ratio=used / limit if used is not None and limit else None,
@@ -171,7 +171,7 @@ class Watch:
         """Compare an INFO with the one before; `own_commands` is what the scan sent so far."""
         before, own_before = self.vitals, self._own_commands
         self.vitals, self._own_commands = vitals, own_commands
-        if before is None or vitals.at <= before.at or vitals.run_id != before.run_id:
+        if before is None or vitals.at <= before.at or before.identity.is_another(vitals.identity):
             return
         seconds = vitals.at - before.at
         if vitals.cpu_seconds is not None and before.cpu_seconds is not None:

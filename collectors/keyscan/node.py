@@ -15,6 +15,8 @@ from collectors.failures import Cause, ReadError
 from collectors.keyscan import abilities
 from collectors.keyscan.abilities import Abilities
 from collectors.keyscan.asker import Asker, Gate, Resting, StoppedError
+from collectors.keyscan.guards import read_info
+from collectors.keyscan.identity import UNKNOWN, identity_of
 from collectors.keyscan.job import Job
 from collectors.keyscan.part import Part, Saved
 from collectors.keyscan.pipe import Pipe
@@ -23,6 +25,7 @@ from collectors.keyscan.targets import Target
 from collectors.keyscan.warden import Warden
 from collectors.keyscan.wire import pack
 from collectors.models import Step
+from collectors.sources.info import INFO
 
 # The pauses between tries.
 STOP_SECONDS = 0.5
@@ -67,7 +70,7 @@ class NodeScan:
 
     def resume(self, saved: Saved) -> None:
         """Go on from a checkpoint, unless another run of the server answers."""
-        self.abilities = Abilities(run_id=saved.run_id, role=saved.role)
+        self.abilities = Abilities(identity=saved.identity)
         self.parts = list(saved.parts)
 
     @property
@@ -101,7 +104,7 @@ class NodeScan:
             pipe.fail(StoppedError())
         elif waited > settings.POLL_COMMAND_TIMEOUT_SECONDS:
             pipe.fail(ReadError(Step.INFO, Cause.SILENT))
-        elif vitals and known and vitals.role != known.role and known.role:
+        elif vitals and known and known.identity.is_another(vitals.identity):
             pipe.fail(ReadError(Step.INFO, Cause.CUT))
 
     async def run(self) -> None:
@@ -149,6 +152,7 @@ class NodeScan:
             for part in self.parts:
                 if not part.walk.is_done:
                     await self._pipe.drive(self._talk(asker, part))
+            await self._pipe.drive(self._confirm(asker))
         finally:
             self.warden.end()
             link.close()
@@ -160,6 +164,14 @@ class NodeScan:
         if part.db or len(self.parts) > 1:
             yield from asker.slice(pack("SELECT", part.db), 1, adapt=False)
         yield from part.walk.run(asker)
+
+    def _confirm(self, asker: Asker) -> Resting:
+        """Raise ReadError where the keys are others by now: a quick scan ends before any guard looks."""
+        asker.write(pack(*INFO))
+        (reply,) = yield 1
+        now = identity_of(read_info(reply)) if isinstance(reply, bytes) else UNKNOWN
+        if self.abilities and self.abilities.identity.is_another(now):
+            raise ReadError(Step.INFO, Cause.CUT)
 
     async def _open(self) -> Link:
         link = await open_link(self.target.host, self.target.port, self.job.context)
@@ -174,8 +186,9 @@ class NodeScan:
     def _take_in(self, found: Abilities) -> None:
         """Go on with the walks where the same run of the server answers, else begin them anew."""
         before, self.abilities = self.abilities, found
-        is_same = before is not None and before.run_id == found.run_id != "" and before.role == found.role
-        if self.parts and is_same:
+        if self.parts and before and before.identity.is_same(found.identity):
+            # What a replica copies stays known while its link is down.
+            found.identity = before.identity
             for part in self.parts:
                 part.allow(self.job, found)
             return

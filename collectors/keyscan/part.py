@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from collectors.keyscan.abilities import Abilities
 from collectors.keyscan.aggregate import Aggregate
 from collectors.keyscan.fields import Fields
+from collectors.keyscan.identity import Identity
 from collectors.keyscan.job import Job
 from collectors.keyscan.targets import Target
 from collectors.keyscan.walk import Walk
@@ -66,19 +67,18 @@ class Part:
 class Saved:
     """What is kept of a node's scan: whose cursors they are, and the parts."""
 
-    run_id: str
-    role: str
+    identity: Identity
     parts: Sequence[Part]
 
 
-def dump(run_id: str, role: str, parts: Iterable[Part]) -> bytes:
+def dump(identity: Identity, parts: Iterable[Part]) -> bytes:
     """Return a checkpoint: lengths and headers as one line of JSON, then the aggregates as they dump themselves."""
     headers, states = [], []
     for part in parts:
         state = part.aggregate.state()
         headers.append({**part.header(), "bytes": len(state)})
         states.append(state)
-    line = json.dumps({"run_id": run_id, "role": role, "parts": headers}).encode()
+    line = json.dumps({**asdict(identity), "parts": headers}).encode()
     return b"\n".join((line, b"".join(states)))
 
 
@@ -90,4 +90,4 @@ def load(job: Job, data: bytes) -> Saved:
     for header in head["parts"]:
         parts.append(Part.restored(job, header, rest[start : start + header["bytes"]]))
         start += header["bytes"]
-    return Saved(head["run_id"], head["role"], parts)
+    return Saved(Identity(head["run_id"], head["role"], head["source"]), parts)

@@ -60,7 +60,7 @@ class Scan:
         node = next(node for node in self.nodes if node.target.label == label)
         if node.abilities is None:
             return None
-        return part.dump(node.abilities.run_id, node.abilities.role, node.parts)
+        return part.dump(node.abilities.identity, node.parts)
 
     def run(self) -> None:
         began = time.monotonic()

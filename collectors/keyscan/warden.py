@@ -33,6 +33,8 @@ class Warden:
 
     async def begin(self) -> None:
         """Measure the node without the scan, and begin to watch."""
+        # What an earlier connection told says nothing of who answers now.
+        self.watch.vitals = None
         try:
             self._link = await self.connect()
             await self._measure()

@@ -17,11 +17,11 @@ from collectors.keyscan.guards import (
     read_info,
     vitals_of,
 )
+from collectors.keyscan.identity import Identity
 from collectors.tests.peers import captured
 
-CALM = Vitals(
-    10.0, "run", "master", cpu_seconds=5.0, commands=1_000, memory_ratio=0.5, clients_ratio=0.1, lag_bytes=0.0
-)
+RUN = Identity("run", "master")
+CALM = Vitals(10.0, RUN, cpu_seconds=5.0, commands=1_000, memory_ratio=0.5, clients_ratio=0.1, lag_bytes=0.0)
 
 
 def watching(vitals: Vitals = CALM, **figures: float) -> Watch:
@@ -115,7 +115,7 @@ def test_it_takes_no_rates_across_a_restart() -> None:
     watch = Watch()
     watch.take(CALM, 0)
 
-    watch.take(replace(CALM, at=12.0, run_id="other", cpu_seconds=0.1, commands=5), 0)
+    watch.take(replace(CALM, at=12.0, identity=replace(RUN, run_id="other"), cpu_seconds=0.1, commands=5), 0)
 
     assert (watch.cpu_ratio, watch.own_share) == (None, None)
 
@@ -123,8 +123,8 @@ def test_it_takes_no_rates_across_a_restart() -> None:
 def test_it_reads_the_vitals_of_a_real_server() -> None:
     vitals = vitals_of(read_info(captured("redis-7.0/info_primary.txt")), at=1.0)
 
-    assert vitals.role == "master"
-    assert vitals.run_id
+    assert vitals.identity.role == "master"
+    assert vitals.identity.run_id
     assert vitals.cpu_seconds is not None
     assert vitals.commands is not None
     assert 0 < (vitals.clients_ratio or 0) < 1
