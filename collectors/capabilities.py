@@ -10,41 +10,19 @@ from django.utils import timezone
 
 from collectors.failures import printable
 from collectors.models import CommandSupport
-from collectors.source import Command, Reply
+from collectors.protocol import CONTAINERS as CONTAINERS
+from collectors.protocol import Command, Reply, is_refusal
+from collectors.protocol import name_of as name_of
 from fleet.models import Node
 
 State = CommandSupport.State
-# Commands whose second word says which one is meant.
-CONTAINERS = {"ACL", "CLIENT", "CLUSTER", "COMMAND", "COMMANDLOG", "CONFIG", "HOTKEYS", "INFO", "LATENCY", "MEMORY"}
-CONTAINERS |= {"OBJECT", "SLOWLOG"}
-# How servers and services say that a command is not to be had; compared in small letters.
-REFUSALS = (
-    "noperm",
-    "err unknown command",
-    "err unknown subcommand",
-    # Redis 3 and 4, of CLUSTER.
-    "err wrong cluster subcommand",
-    "err unsupported",
-    "err syntax error, try",
-    "err wrong number of arguments",
-    "err command not allowed",
-    "err this instance has cluster support disabled",
-    "err command is not allowed",
-    "err command is disabled",
-    "err not supported",
-)
-
-
-def name_of(command: Command) -> str:
-    """Return the command as people name it, without its arguments: CONFIG GET, INFO."""
-    return " ".join(command[: 2 if command[0] in CONTAINERS else 1])
 
 
 def verdict(reply: Reply) -> State:
     """Return what a reply says about the command; an error that may pass, such as LOADING, says nothing."""
     if not isinstance(reply, hiredis.ReplyError):
         return State.ALLOWED
-    return State.REFUSED if str(reply).lower().startswith(REFUSALS) else State.UNKNOWN
+    return State.REFUSED if is_refusal(reply) else State.UNKNOWN
 
 
 class Support:

@@ -13,16 +13,14 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import hiredis
 from django.conf import settings
 
 from collectors.failures import Cause, ReadError, from_error_reply, from_opening, from_tls_error
-from collectors.models import Step
-from collectors.source import Command, Reply
-from fleet.models import Cache
-from fleet.secrets import SecretUnreadableError
+from collectors.protocol import Command, Reply
+from collectors.steps import Step
 
 # An array of a million parts is no answer to anything we ask, and hiredis would make room for it at once.
 LONG_ARRAY = re.compile(rb"(?:\A|\n)[*%~>]\d{7}")
@@ -45,22 +43,6 @@ class Access:
     client_certificate: str = field(default="", repr=False)
     client_key: str = field(default="", repr=False)
     check_hostname: bool = True
-
-    @classmethod
-    def of(cls, cache: Cache, tls: bool) -> Self:
-        """Return a cache's access. Raise ReadError where its secrets cannot be decrypted."""
-        try:
-            return cls(
-                tls,
-                cache.username,
-                cache.password.reveal(),
-                cache.ca_bundle,
-                cache.client_certificate,
-                cache.client_key.reveal(),
-                cache.tls_check_hostname,
-            )
-        except SecretUnreadableError as error:
-            raise ReadError(Step.AUTH, Cause.SECRET_UNREADABLE) from error
 
     def login(self) -> Command | None:
         """Return the AUTH command, None where no credentials are set."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import hiredis
 
 from collectors.failures import Cause, ReadError, from_error_reply
+from collectors.layout import Layout
 from collectors.metrics.hot import HOT_INDEX
 from collectors.models import Step
 from collectors.rates import RATE_GAP_SECONDS
@@ -15,7 +16,6 @@ from collectors.source import Command, Readings, Reply, SlotLoad, SlowCall, Spik
 from collectors.sources.info import INFO
 from collectors.tallies import NodeTallies, Tally
 from collectors.targets import Target
-from collectors.topology import Layout
 
 READ_AFTER, ROUND_TRIP = HOT_INDEX["read_after_ms"], HOT_INDEX["round_trip_seconds"]
 USED_MEMORY, MAXCLIENTS, OFFSET = HOT_INDEX["used_memory"], HOT_INDEX["maxclients"], HOT_INDEX["master_repl_offset"]

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from collectors.event import Kind
-from collectors.topology import PRIMARY, SLOT_COUNT
+from collectors.layout import PRIMARY, SLOT_COUNT
 
 SlotRanges = list[list[int]]
 # Facts whose change is an event of its own; the others change with a restart.

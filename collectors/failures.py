@@ -5,7 +5,7 @@ import ssl
 from collectors.causes import SENTENCES as SENTENCES
 from collectors.causes import Cause as Cause
 from collectors.causes import english_of, sentence_of
-from collectors.models import Step
+from collectors.steps import Step
 
 WORDS_LIMIT = 200
 

@@ -8,8 +8,8 @@ from typing import Any
 from collectors import latest
 from collectors.causes import english_of
 from collectors.event_detection import CHANGED_FACTS, CacheState, NodeState
+from collectors.layout import address_text
 from collectors.models import NodeFact, NodeStatus
-from collectors.topology import address_text
 from fleet.models import Cache, Node, Topology
 
 VERSION_FACTS = {"valkey_version": "Valkey", "redis_version": "Redis"}

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from collectors.failures import Cause, ReadError, from_error_reply
-from collectors.models import Step
+from collectors.steps import Step
 
 HEADER_LIMIT = 1_000
 # Of a longer line only the beginning is read.

@@ -29,20 +29,9 @@ from collectors.latency_event import LatencyEvent as LatencyEvent
 from collectors.slot_reading import SlotReading as SlotReading
 from collectors.slow_entry import SlowEntry as SlowEntry
 from collectors.slow_entry import SlowMark as SlowMark
+from collectors.steps import CHOICES as STEP_CHOICES
+from collectors.steps import Step as Step
 from fleet.models import Cache, Node
-
-
-class Step(models.TextChoices):
-    """The steps of reaching a server, in order; a failure names the one that failed."""
-
-    ADDRESS = "address", _("read the address")
-    RESOLVE = "resolve", _("resolve the host name")
-    CONNECT = "connect", _("connect")
-    TLS = "tls", _("TLS handshake")
-    AUTH = "auth", _("AUTH")
-    PING = "ping", _("PING")
-    INFO = "info", _("INFO")
-    LAYOUT = "layout", _("cluster layout")
 
 
 class NodeStatus(models.Model):
@@ -52,7 +41,7 @@ class NodeStatus(models.Model):
     attempted_at = models.DateTimeField(null=True)
     answered_at = models.DateTimeField(null=True)
     failing_since = models.DateTimeField(null=True)
-    failed_step = models.CharField(max_length=8, choices=Step.choices, blank=True)
+    failed_step = models.CharField(max_length=8, choices=STEP_CHOICES, blank=True)
     # A value of Cause, and the server's words cut to 200 printable characters.
     failed_cause = models.CharField(max_length=40, blank=True)
     failed_words = models.CharField(max_length=200, blank=True)

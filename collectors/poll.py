@@ -33,6 +33,7 @@ from collectors.backlog import AWAY
 from collectors.digest import OFFSET, STATE_OK, Digest, digest, settle
 from collectors.event_watch import Sighting
 from collectors.latency_events import NodeSpikes
+from collectors.layout import Layout
 from collectors.leases import Claim, Outcome
 from collectors.metrics.hot import HOT_INDEX
 from collectors.plans import Plan
@@ -41,7 +42,7 @@ from collectors.samples import NodeReading
 from collectors.slot_readings import NodeSlots
 from collectors.slowlog import NodeSlowCalls
 from collectors.targets import CacheRow, NodeRow, Pool, Target, read_caches, read_nodes
-from collectors.topology import KnownNode, Layout
+from collectors.topology import KnownNode
 from fleet.models import Cache, Node
 
 logger = logging.getLogger(__name__)

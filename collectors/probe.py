@@ -13,13 +13,14 @@ from django.utils.translation import ngettext
 
 from collectors import leases, poll, topology
 from collectors.connections import Access, Link, SocketAddress, ask, attach, log_in, reach, resolve, tls_context
+from collectors.credentials import access_of
 from collectors.failures import Cause, ReadError, from_error_reply
+from collectors.layout import Layout, address_text
 from collectors.models import Step
 from collectors.source import Command
 from collectors.sources.cluster import ClusterShards, ClusterSlots
 from collectors.sources.info import INFO, Info
 from collectors.targets import Pool
-from collectors.topology import Layout, address_text
 from collectors.worker import Identity
 from fleet.addresses import Address, AddressError
 from fleet.models import Cache
@@ -63,7 +64,7 @@ def test_connection(cache: Cache) -> list[StepResult]:
     """
     try:
         seeds = cache.seeds()
-        access = Access.of(cache, seeds[0].tls)
+        access = access_of(cache, seeds[0].tls)
     except AddressError as error:
         return [StepResult(Step.ADDRESS, False, 0.0, str(error))]
     except ReadError as failure:

@@ -10,7 +10,7 @@ from django.conf import settings
 from collectors import series
 from collectors.event import Event, Kind
 from collectors.event_detection import CacheState, Happening
-from collectors.topology import PRIMARY
+from collectors.layout import PRIMARY
 from fleet.models import Cache
 
 # The largest distance between primaries, as a share of their mean, that counts as even.

@@ -7,17 +7,15 @@ faster. It never opens a connection, sends, logs, or touches the database; colle
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import hiredis
-
+from collectors.layout import Layout
 from collectors.metrics.hot import HOT
+from collectors.protocol import Command as Command
+from collectors.protocol import Reply as Reply
 from collectors.tallies import Tally
-from collectors.topology import Layout
 from fleet.engines import Engine
 
-Command: TypeAlias = tuple[str, ...]
-Reply: TypeAlias = bytes | int | list[Any] | hiredis.ReplyError | None
 Value: TypeAlias = int | float | bool | None
 
 

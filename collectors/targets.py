@@ -14,15 +14,17 @@ from django.conf import settings
 from collectors import background, capabilities, statuses
 from collectors.capabilities import Support
 from collectors.connections import SETNAME, Access, Link, ask, log_in, open_link, tls_context
+from collectors.credentials import access_of
 from collectors.cursors import raw_cursor
 from collectors.event_watch import EventWatch
 from collectors.failures import Cause, ReadError, from_error_reply
+from collectors.layout import address_text
 from collectors.models import Step
 from collectors.plans import Plan
 from collectors.source import Command, ReplicaSeen, Source, Standing, Value
 from collectors.sources import make_sources
 from collectors.sources.info import INFO
-from collectors.topology import Standalone, address_text
+from collectors.topology import Standalone
 from fleet.addresses import Address, AddressError, parse_addresses
 from fleet.engines import Engine
 from fleet.models import Cache, Node, Topology
@@ -43,7 +45,7 @@ class Way:
     def of(cls, cache: Cache, tls: bool) -> "Way":
         access = Access(tls)
         try:
-            access = Access.of(cache, tls)
+            access = access_of(cache, tls)
             return cls(access, tls_context(access) if tls else None)
         except ReadError as failure:
             return cls(access, None, failure)

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from collectors import latest_details
 from collectors.latest_details import Details
+from collectors.layout import SLOT_COUNT
 from collectors.metrics.detail import DETAIL
 from collectors.metrics.hot import HOT
 from collectors.models import NodeFact
-from collectors.topology import SLOT_COUNT
 from dashboard.refusals import Refusal, refusals
 from dashboard.watched import WatchedNode, nodes_of
 from fleet.models import Cache, Node, Topology

@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from collectors.metrics.catalogue import Column, Metric
-from collectors.source import Reply, Value
+from collectors.protocol import lines_of as lines_of
+from collectors.source import Value
 
 TOPS = {Column.INT8: 2**63 - 1, Column.INT4: 2**31 - 1, Column.INT2: 2**15 - 1}
 # The largest value that four bytes of floating point hold.
 FLOAT4_TOP = 3.4028234e38
-# INFO is about 7 kB. Beyond this a hostile text is not read: each of its lines would become an object.
-TEXT_LIMIT_BYTES = 512 * 1024
 
 
 class Field(NamedTuple):
@@ -42,16 +41,6 @@ def field_of(slot: int, metric: Metric) -> Field:
     if metric.scale != 1:
         return Field(slot, 0, microseconds)
     return Field(slot, TOPS[metric.column or Column.INT8])
-
-
-def lines_of(text: Reply) -> list[bytes]:
-    """Return the lines of a text, of a very long one the first that fit; none of any other reply."""
-    if not isinstance(text, bytes):
-        return []
-    if len(text) > TEXT_LIMIT_BYTES:
-        # The last line may be cut in the middle of a number.
-        text = text[:TEXT_LIMIT_BYTES].rpartition(b"\n")[0]
-    return text.splitlines()
 
 
 def claim(text: bytes) -> Value:

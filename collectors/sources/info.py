@@ -7,10 +7,10 @@ from django.conf import settings
 from collectors.failures import printable
 from collectors.metrics.detail import DETAIL, FACTS
 from collectors.metrics.hot import HOT, HOT_INDEX
+from collectors.protocol import INFO as INFO
 from collectors.source import Command, Readings, ReplicaSeen, Reply, Source, empty_row
 from collectors.sources.fields import Field, FieldReader, field_of, lines_of, plain_number, words
 
-INFO: Command = ("INFO",)
 # What INFO itself reports under another name or shape, or what comes from elsewhere.
 NOT_IN_INFO = {"keys", "expires", "replication_lag_bytes", "replication_lag_seconds"}
 CLAIMS = {

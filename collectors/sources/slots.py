@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from django.conf import settings
 
+from collectors.layout import SLOT_COUNT
 from collectors.source import Command, Readings, Reply, SlotLoad, Source, Standing
 from collectors.sources.slowlog import NUMBER_LIMIT, is_number
-from collectors.topology import SLOT_COUNT
 from fleet.engines import Engine
 
 SLOTS_READ = 20

@@ -16,7 +16,7 @@ from collectors.event_detection import (
     was_restarted,
 )
 from collectors.known_states import seconds, version_of
-from collectors.topology import SLOT_COUNT
+from collectors.layout import SLOT_COUNT
 
 OWNERS = st.lists(st.integers(0, 4), min_size=1, max_size=12)
 

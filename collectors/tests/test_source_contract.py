@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from collectors.layout import SLOT_COUNT
 from collectors.metrics.hot import HOT_NAMES
 from collectors.source import Readings, Source, Standing
 from collectors.sources import make_sources
 from collectors.tests.peers import captured
-from collectors.topology import SLOT_COUNT
 
 NUMBER = len(make_sources("seed", tls=False))
 WORDS = [b"nodes", b"slots", b"id", b"port", b"tls-port", b"ip", b"endpoint", b"role", b"master", b"health", b"get"]

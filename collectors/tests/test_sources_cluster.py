@@ -3,11 +3,11 @@ from typing import Any
 import hiredis
 import pytest
 
+from collectors.layout import Layout
 from collectors.metrics.hot import HOT_INDEX
 from collectors.sources.cluster import ClusterDetail, ClusterInfo, ClusterShards, ClusterSlots
 from collectors.sources.config import ConfigLimits
 from collectors.tests.peers import captured
-from collectors.topology import Layout
 
 
 def replied(name: str) -> Any:

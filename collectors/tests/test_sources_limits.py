@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from collectors.metrics.hot import HOT_INDEX
+from collectors.protocol import TEXT_LIMIT_BYTES, lines_of
 from collectors.source import Source
 from collectors.sources.cluster import ClusterDetail, ClusterInfo
 from collectors.sources.commandstats import Commandstats
 from collectors.sources.errorstats import Errorstats
-from collectors.sources.fields import TEXT_LIMIT_BYTES, lines_of
 from collectors.sources.info import Info, InfoDetail
 
 MEGABYTES = 2**20

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from collectors import topology
-from collectors.topology import PRIMARY, REPLICA, KnownNode, Layout, SeenNode, SeenShard, Standalone
+from collectors.layout import PRIMARY, REPLICA, Layout, SeenNode, SeenShard
+from collectors.topology import KnownNode, Standalone
 from fleet.models import Cache, Node, Topology
 
 CacheAt = Callable[..., Cache]
