@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from collectors.cluster_replies import CLUSTER_NODES, CLUSTER_SHARDS, CLUSTER_SLOTS, from_nodes_or_slots, from_shards
 from collectors.connections import Access, Link, ask, log_in, open_link, tls_context
 from collectors.failures import ReadError
 from collectors.keyscan.guards import read_info
-from collectors.sources.cluster import ClusterShards, ClusterSlots
-from collectors.sources.info import INFO
-from collectors.topology import PRIMARY, REPLICA, Layout, SeenNode, SeenShard, Slots, address_text
+from collectors.layout import PRIMARY, REPLICA, Layout, SeenNode, SeenShard, Slots, address_text
+from collectors.protocol import INFO
 from fleet.addresses import Address
 
 
@@ -33,6 +33,15 @@ async def find(seeds: Sequence[Address], access: Access, use_replicas: bool) -> 
 
     With `use_replicas` a healthy replica is taken where the shard has one.
     """
+    layout = await layout_of(seeds, access)
+    return of_layout(layout, use_replicas) if layout else _servers(seeds)
+
+
+async def layout_of(seeds: Sequence[Address], access: Access) -> Layout | None:
+    """Return a cluster's layout as the first server that answers tells it; None outside of clusters.
+
+    Raise ReadError where none answers.
+    """
     context = tls_context(access) if access.tls else None
     failure: ReadError | None = None
     for seed in seeds:
@@ -40,13 +49,11 @@ async def find(seeds: Sequence[Address], access: Access, use_replicas: bool) -> 
             link = await open_link(seed.host, seed.port, context)
             try:
                 await log_in(link, access)
-                layout = await _layout(link, seed)
+                return await _layout(link, seed)
             finally:
                 link.close()
         except ReadError as error:
             failure = error
-            continue
-        return of_layout(layout, use_replicas) if layout else _servers(seeds)
     assert failure is not None
     raise failure
 
@@ -56,10 +63,11 @@ async def _layout(link: Link, seed: Address) -> Layout | None:
     (reply,) = await ask(link, [INFO])
     if isinstance(reply, bytes) and read_info(reply).get("cluster_enabled", "0") != "1":
         return None
-    for source in (ClusterShards(seed.host, seed.tls), ClusterSlots(seed.host)):
-        if layout := source.parse(await ask(link, source.commands())).layout:
-            return layout
-    return None
+    (shards,) = await ask(link, [CLUSTER_SHARDS])
+    if layout := from_shards(shards, seed.host, seed.tls):
+        return layout
+    slots, nodes = await ask(link, [CLUSTER_SLOTS, CLUSTER_NODES])
+    return from_nodes_or_slots(slots, nodes, seed.host)
 
 
 def serving(target: Target, found: Iterable[Target]) -> Target | None:
