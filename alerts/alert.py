@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from alerts.clock import AT_REST, Clock, Phase
+from alerts.reason import Reason
 from alerts.rule import Rule
 from alerts.spec import CRITICAL, NONE, WARNING, Level
 from fleet.models import Cache, Node, Shard
@@ -34,20 +35,6 @@ class Alert(models.Model):
         FIRING = "firing", _("firing")
         RECOVERING = "recovering", _("recovering")
         RESOLVED = "resolved", _("resolved")
-
-    class Reason(models.TextChoices):
-        """Why it is in its state. All but the first two are about us, not about the cache."""
-
-        THRESHOLD = "threshold", _("threshold")
-        NO_DATA = "no_data", _("no data")
-        EVALUATION_ERROR = "eval_error", _("evaluation error")
-        STALE_SOURCE = "stale_source", _("stale source")
-        SWITCHED_OFF = "switched_off", _("switched off")
-        PAUSED = "paused", _("paused")
-        RULE_CHANGED = "rule_changed", _("rule changed")
-        RULE_DELETED = "rule_deleted", _("rule deleted")
-        NODE_LEFT = "node_left", _("node left")
-        CACHE_DELETED = "cache_deleted", _("cache deleted")
 
     rule = models.ForeignKey(Rule, on_delete=models.SET_NULL, null=True, related_name="alerts")
     # The names outlive what they name.
@@ -136,7 +123,7 @@ class Transition(models.Model):
     was = models.CharField(max_length=10, blank=True)
     state = models.CharField(max_length=10, choices=Alert.State.choices)
     severity = models.CharField(max_length=8, blank=True)
-    reason = models.CharField(max_length=16, choices=Alert.Reason.choices)
+    reason = models.CharField(max_length=16, choices=Reason.choices)
     value = models.FloatField(null=True)
     bound = models.FloatField(null=True)
 

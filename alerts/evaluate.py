@@ -18,6 +18,7 @@ from alerts.alert import SEVERITIES, Alert, EvaluationMark, Transition, moment, 
 from alerts.change import Change, transition
 from alerts.clock import AT_REST, Clock, step
 from alerts.judging import Verdict
+from alerts.reason import Reason
 from alerts.rule import Override, Rule
 from alerts.scene import Watched
 from alerts.spec import CRITICAL, NONE, WARNING
@@ -169,7 +170,7 @@ class Book:
         alert.warning_clock, alert.critical_clock = stored(warning), stored(critical)
         alert.state, alert.judged_at = state, self.at
         alert.severity = SEVERITIES.get(reached, alert.severity)
-        alert.reason = verdict.reason if level or level is None else Alert.Reason.THRESHOLD
+        alert.reason = verdict.reason if level or level is None else Reason.THRESHOLD
         # The value that broke the bound stays while the alert recovers: beside it a healthy one would mislead.
         if is_new or (level and verdict.value is not None):
             alert.value, alert.bound = verdict.value, verdict.bound
@@ -190,17 +191,17 @@ class Book:
             if key in self.seen or (alert.rule_id in known and alert.rule_id not in sound):
                 continue
             if alert.rule_id is None:
-                self.close(alert, Alert.Reason.RULE_DELETED)
+                self.close(alert, Reason.RULE_DELETED)
             elif alert.rule_id in known and alert.node_id and not self._is_present(alert):
-                self.close(alert, Alert.Reason.NODE_LEFT)
+                self.close(alert, Reason.NODE_LEFT)
             else:
-                self.close(alert, Alert.Reason.RULE_CHANGED)
+                self.close(alert, Reason.RULE_CHANGED)
 
     def _is_present(self, alert: Alert) -> bool:
         cache = self.caches.get(alert.cache_id or 0)
         return cache is not None and any(node.id == alert.node_id for node in cache.nodes)
 
-    def close(self, alert: Alert, reason: Alert.Reason) -> None:
+    def close(self, alert: Alert, reason: Reason) -> None:
         was = (alert.state, alert.severity, alert.reason)
         alert.state, alert.reason, alert.resolved_at = Alert.State.RESOLVED, reason, self.at
         alert.warning_clock = alert.critical_clock = []

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from alerts.alert import Alert
 from alerts.gates import GATES
+from alerts.reason import Reason
 from alerts.rule import Override, Rule
 from alerts.scene import Watched, WatchedNode
 from alerts.spec import CRITICAL, NONE, WARNING, Across, Level, NoData, Per, Spec, Term
@@ -41,7 +41,7 @@ class Verdict:
     spec: Spec
     level: Level | None
     values: tuple[float | None, ...]
-    reason: Alert.Reason = Alert.Reason.THRESHOLD
+    reason: Reason = Reason.THRESHOLD
 
     @property
     def value(self) -> float | None:
@@ -159,7 +159,7 @@ def _verdict(
     about = [target.node] if target.node else nodes
     if not any(node.id in silent for node in about):
         return Verdict(target, spec, None, values)
-    return Verdict(target, spec, _without_data(spec), values, Alert.Reason.NO_DATA)
+    return Verdict(target, spec, _without_data(spec), values, Reason.NO_DATA)
 
 
 def _without_data(spec: Spec) -> Level | None:

@@ -15,6 +15,7 @@ from alerts.alert import EvaluationMark as EvaluationMark
 from alerts.alert import Transition as Transition
 from alerts.causes import sentence
 from alerts.decision import Decision as Decision
+from alerts.reason import Reason as Reason
 from alerts.remark import Remark as Remark
 from alerts.route import Route as Route
 from alerts.rule import Override as Override
@@ -29,23 +30,6 @@ ANSWER_LIMIT = 300
 
 def new_key() -> str:
     return f"shardwatch-{uuid.uuid4().hex}"
-
-
-class Reason(models.TextChoices):
-    """Why an incident was opened, or why it ended."""
-
-    THRESHOLD = "threshold", _("threshold")
-    NO_DATA = "no_data", _("no data")
-    EVALUATION_ERROR = "eval_error", _("evaluation error")
-    STALE_SOURCE = "stale_source", _("stale source")
-    SWITCHED_OFF = "switched_off", _("switched off")
-    RULE_CHANGED = "rule_changed", _("rule changed")
-    RULE_DELETED = "rule_deleted", _("rule deleted")
-    CACHE_DELETED = "cache_deleted", _("cache deleted")
-    RECOVERED = "recovered", _("recovered")
-    CLOSED_BY_PERSON = "by_person", _("closed by a person")
-    SYNTHETIC = "synthetic", _("synthetic page")
-    TEST = "test", _("test of a channel")
 
 
 class IncidentQuerySet(models.QuerySet["Incident"]):

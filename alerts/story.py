@@ -14,6 +14,7 @@ from alerts.figures import figure
 from alerts.measures import measure
 from alerts.message import Fact, Message, Severity
 from alerts.models import Incident
+from alerts.reason import Reason
 from alerts.rule import Rule
 from alerts.spec_form import SpecError
 from collectors.metrics.lookup import UnknownMetricError
@@ -56,7 +57,7 @@ def ending(incident: Incident, alerts: Sequence[Alert], at: datetime) -> Message
 
 def is_evidence(alert: Alert) -> bool:
     """Return whether an alert ended because its condition was seen to be false."""
-    return alert.reason == Alert.Reason.THRESHOLD
+    return alert.reason == Reason.THRESHOLD
 
 
 def linked(message: Message, incident: Incident) -> Message:

@@ -5,8 +5,7 @@ recorded, and none is recorded that nobody will be told of. State is never dropp
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -37,14 +36,6 @@ def tell(changes: Sequence[Change], at: datetime) -> None:
         desk = Desk(at)
         desk.take_in(begun)
         desk.follow(others)
-
-
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """Why an alert is not told: a silence or another reason, for the record."""
-
-    what: What
-    data: Mapping[str, object]
 
 
 class Desk:
@@ -83,7 +74,7 @@ class Desk:
         first = alerts[0]
         incident, _is_new = incidents.open_incident(
             subject,
-            Reason(first.reason) if first.reason in Reason.values else Reason.THRESHOLD,
+            Reason(first.reason),
             story.opening(alerts, self.at),
             (),
             cache_id=first.cache_id,
@@ -112,12 +103,15 @@ class Desk:
         incident.save(update_fields=["told_at", "told_severity", "news_at", "title", "severity"])
 
     def _is_hidden(self, incident: Incident, alert: Alert) -> bool:
+        """Return whether a silence hides the alert, and write down which."""
+        silence = self._silence_of(alert)
+        if silence:
+            self.decide(incident, What.SILENCED, alert, silence=silence.pk)
+        return silence is not None
+
+    def _silence_of(self, alert: Alert) -> Silence | None:
         labels = labels_of(alert)
-        silence = next((silence for silence in self.silences if silence.hides(labels)), None)
-        if silence is None:
-            return False
-        self.decide(incident, What.SILENCED, alert, silence=silence.pk)
-        return True
+        return next((silence for silence in self.silences if silence.hides(labels)), None)
 
     def renew(self, incident: Incident) -> None:
         """Tell news of an open incident: at once where it got worse, else not more often than its route says."""
@@ -144,8 +138,8 @@ class Desk:
 
     def _close(self, incident: Incident) -> None:
         members = list(incident.alerts.all())
-        reasons = {alert.reason for alert in members if not story.is_evidence(alert)}
-        end = Reason(next(iter(reasons))) if reasons and next(iter(reasons)) in Reason.values else Reason.RECOVERED
+        reasons = [Reason(alert.reason) for alert in members if not story.is_evidence(alert)]
+        end = reasons[0] if reasons else Reason.RECOVERED
         was_told = Channel.objects.told_of(incident).exists()
         incidents.close_incident(incident, end, story.linked(story.ending(incident, members, self.at), incident))
         self.decide(incident, What.ENDED if was_told else What.ENDED_UNTOLD, None)
@@ -163,7 +157,7 @@ class Desk:
         if not firing:
             self._close(incident)
         elif incident.told_at is None:
-            if any(not silence_hides(self.silences, alert) for alert in firing):
+            if any(self._silence_of(alert) is None for alert in firing):
                 self.speak(incident, firing)
         elif incident.news_at:
             self.renew(incident)
@@ -171,10 +165,6 @@ class Desk:
             self.decide(incident, What.REPEATED, None)
             self.speak(incident, firing)
         self._save()
-
-
-def silence_hides(silences: Iterable[Silence], alert: Alert) -> bool:
-    return any(silence.hides(labels_of(alert)) for silence in silences)
 
 
 def end_orphans(at: datetime) -> None:
@@ -185,7 +175,7 @@ def end_orphans(at: datetime) -> None:
             return
         changes = [Change(alert, alert.state, alert.severity) for alert in orphans]
         for alert in orphans:
-            alert.state, alert.reason, alert.resolved_at = Alert.State.RESOLVED, Alert.Reason.CACHE_DELETED, at
+            alert.state, alert.reason, alert.resolved_at = Alert.State.RESOLVED, Reason.CACHE_DELETED, at
         Alert.objects.bulk_update(orphans, ["state", "reason", "resolved_at"])
         Transition.objects.bulk_create([transition(change, at) for change in changes])
         tell(changes, at)

@@ -14,6 +14,7 @@ from alerts.alert import Alert, Transition
 from alerts.decision import Decision
 from alerts.figures import figure
 from alerts.models import Attempt, Delivery, Incident
+from alerts.reason import Reason
 from alerts.remark import Remark
 
 # Rows of each kind that a page shows, the newest.
@@ -76,7 +77,7 @@ def _transition_words(row: Transition, alert: Alert) -> tuple[str, str]:
     given |= {"severity": _severity(row.severity)}
     if row.state == Alert.State.RESOLVED:
         given["reason"] = row.get_reason_display()
-        is_plain = row.reason == Alert.Reason.THRESHOLD
+        is_plain = row.reason == Reason.THRESHOLD
         words = _("%(place)s: %(state)s") if is_plain else _("%(place)s: %(state)s (%(reason)s)")
     else:
         words = _("%(place)s: %(state)s (%(severity)s)")

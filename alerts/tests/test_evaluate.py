@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from alerts import evaluate, judged_rules
 from alerts.alert import Alert, EvaluationMark
+from alerts.reason import Reason
 from alerts.rule import Override, Rule
 from alerts.tests.judged import EVERY, Fleet, fleet, history, rule, states
 from collectors.event import Event, Kind
@@ -15,7 +16,6 @@ from collectors.failures import Cause
 from fleet.models import Node
 
 pytestmark = pytest.mark.django_db
-Reason = Alert.Reason
 
 
 def test_nothing_is_written_while_all_is_well() -> None:

@@ -15,7 +15,7 @@ from alerts.silence import Silence
 from alerts.tests.cast import channel
 from alerts.tests.judged import Fleet, fleet, rule
 from collectors.event import Event, Kind
-from fleet.models import Cache
+from fleet.models import Cache, Node
 
 pytestmark = pytest.mark.django_db
 What = Decision.What
@@ -276,6 +276,26 @@ def test_a_deleted_cache_ends_its_incident_with_that_reason(watched: Fleet) -> N
     telling.sweep(timezone.now())
 
     assert (sent(), Incident.objects.get().end_reason) == (["trigger", "resolve"], Reason.CACHE_DELETED)
+
+
+def test_a_node_that_left_ends_its_incident_with_that_reason(watched: Fleet) -> None:
+    watched.poll(0.95, 0.5, 0.5)
+    Node.objects.filter(pk=watched.nodes[0].pk).update(left_at=timezone.now())
+
+    watched.judge()
+
+    assert (sent(), Incident.objects.get().end_reason) == (["trigger", "resolve"], Reason.NODE_LEFT)
+    assert "node left" in Delivery.objects.get(kind="resolve").payload["text"]
+
+
+def test_an_incident_that_partly_recovered_names_what_was_no_recovery(watched: Fleet) -> None:
+    watched.poll(0.95, 0.95, 0.5)
+    watched.poll(0.5, 0.95, 0.5)
+    Node.objects.filter(pk=watched.nodes[1].pk).update(left_at=timezone.now())
+
+    watched.judge()
+
+    assert Incident.objects.get().end_reason == Reason.NODE_LEFT
 
 
 def test_links_lead_to_the_incident(watched: Fleet, settings: pytest.FixtureRequest) -> None:
