@@ -90,8 +90,9 @@ def _judge(
     longest_calm = max((seconds for rule in sound for seconds in rule.spec.calm.values()), default=0)
     caches = scene.load(cache_ids, at, longest_calm)
     wanted = {reading for rule in sound for reading in rule.spec.readings()}
-    found = measures.read(caches, at, wanted)
-    silent = frozenset(node_id for node_id, is_down in measures.down(caches, at).items() if is_down)
+    down = measures.down(caches, at)
+    found = measures.read(caches, at, wanted, down)
+    silent = frozenset(node_id for node_id, is_down in down.items() if is_down)
     book = Book(caches, tick)
     outcome = Outcome()
     for rule in sound:

@@ -26,7 +26,8 @@ def figure(value: float | None, unit: str) -> str:
 
 
 def _short(value: float) -> str:
-    if abs(value) >= 1000:
+    # From here on three digits would be rounded to 1e+03.
+    if abs(value) >= 999.5:
         return f"{value:,.0f}"
     return f"{value:.3g}"
 

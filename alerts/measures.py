@@ -82,13 +82,15 @@ def is_counted(name: str) -> bool:
     return "." in name
 
 
-def read(caches: Sequence[Watched], at: datetime, wanted: Collection[Reading]) -> dict[Reading, Values]:
-    """Return each reading's values by node id, as the caches stood at `at`."""
+def read(
+    caches: Sequence[Watched], at: datetime, wanted: Collection[Reading], known_down: Values
+) -> dict[Reading, Values]:
+    """Return each reading's values by node id, as the caches stood at `at`; `known_down` is what `down` returned."""
     ids = [node.id for cache in caches for node in cache.nodes]
     found = windows.read(ids, at, [reading for reading in wanted if _is_sampled(reading.metric)])
     for reading in wanted:
         if reading.metric == DOWN.name:
-            found[reading] = down(caches, at)
+            found[reading] = known_down
         elif is_counted(reading.metric):
             found[reading] = _counted(ids, at, reading)
     return found

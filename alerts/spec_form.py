@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from alerts.durations import in_words, seconds_of
 from alerts.gates import GATES
 from alerts.measures import DOWN, is_counted, measure
 from alerts.spec import Across, Join, NoData, Per, Spec, Term, Where
@@ -15,9 +16,6 @@ from collectors.metrics.lookup import UnknownMetricError
 from collectors.windows import Read, Reading
 
 KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-DURATION = re.compile(r"(\d{1,9})\s*([smhd]?)")
-SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
-LONGEST = 30 * 86_400
 # A plain last value may be so old before it counts as missing; counts are kept by the minute.
 LAST_SECONDS, COUNTED_SECONDS = 60, 180
 TEXTS = ("title", "area", "message", "why", "check", "runbook")
@@ -197,12 +195,11 @@ class _Reader:
         return self._seconds(name, self.given.get(name))
 
     def _seconds(self, name: str, value: object) -> int:
-        found = DURATION.fullmatch(str(value if value is not None else 0).strip())
-        seconds = int(found[1]) * SECONDS[found[2]] if found else LONGEST + 1
-        if seconds > LONGEST:
-            self.wrong(name, _("This must be a time of at most 30 days, such as 90s, 5m or 1h."))
+        try:
+            return seconds_of(str(value if value is not None else 0).strip())
+        except ValueError as error:
+            self.wrong(name, str(error))
             return 0
-        return seconds
 
     def words(self, name: str) -> dict[str, str]:
         value = self.given.get(name) or {}
@@ -277,11 +274,3 @@ def _written_term(term: Term) -> dict[str, Any]:
 
 def _filled(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None and value not in ("", {}, [])}
-
-
-def in_words(seconds: int) -> str:
-    """Return a time as read_spec reads it, "" for none."""
-    if not seconds:
-        return ""
-    unit = next(unit for unit in "dhms" if seconds % SECONDS[unit] == 0)
-    return f"{seconds // SECONDS[unit]}{unit}"

@@ -6,8 +6,11 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from collectors.tests.peers import Peer
+from collectors.tests.peers import closed_port as closed_port
 
 Script: TypeAlias = Callable[["Exchange"], None]
 
@@ -36,50 +39,26 @@ class Exchange:
         self.connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1") + content)
 
 
-@dataclass
-class Service:
+class Service(Peer):
     """Runs a script for every request; scripts may be exchanged while it runs."""
 
-    script: Script
-    tls: ssl.SSLContext | None = None
-    seen: list[Exchange] = field(default_factory=list)
-    connections: int = 0
-
-    def __post_init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._open: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def port(self) -> int:
-        return int(self._listener.getsockname()[1])
+    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
+        self.script, self.tls = script, tls
+        self.seen: list[Exchange] = []
+        super().__init__(self._answer)
 
     @property
     def url(self) -> str:
         return f"{'https' if self.tls else 'http'}://localhost:{self.port}"
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._listener.accept()
-                self.connections += 1
-                self._open.append(connection)
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError, ValueError):
+    def _answer(self, connection: socket.socket) -> None:
+        with contextlib.suppress(ValueError):
             if self.tls:
                 connection = self.tls.wrap_socket(connection, server_side=True)
             exchange = read(connection)
             self.seen.append(exchange)
             self.script(exchange)
             connection.close()
-
-    def close(self) -> None:
-        for one in (self._listener, *self._open):
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
 
 
 def read(connection: socket.socket) -> Exchange:
@@ -133,8 +112,3 @@ def floods(exchange: Exchange) -> None:
     exchange.connection.sendall(b"HTTP/1.1 200 -\r\nContent-Length: 100000000\r\n\r\n")
     for _ in range(1_000):
         exchange.connection.sendall(b"x" * 100_000)
-
-
-def closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])

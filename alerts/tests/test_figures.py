@@ -22,6 +22,8 @@ from alerts.figures import figure, span
         (0, "claim", "no"),
         (64_000, "connections", "64,000 connections"),
         (2.5, "replies/s", "2.5 replies/s"),
+        (999.4, "replies/s", "999 replies/s"),
+        (999.6, "replies/s", "1,000 replies/s"),
         (3, "×", "3 ×"),
         (None, "bytes", "not reported"),
         (math.inf, "seconds", "never"),

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from alerts.durations import in_words
 from alerts.spec import Across, Join, NoData, Per, Spec, Term, Where
-from alerts.spec_form import SpecError, in_words, read_spec, written
+from alerts.spec_form import SpecError, read_spec, written
 from collectors.windows import Read, Reading
 
 MEMORY: dict[str, Any] = {"metric": "memory_used_ratio", "is": ">", "warning": 0.8, "critical": 0.9}

@@ -126,7 +126,7 @@ def test_numbers_that_are_none_are_not_reported() -> None:
         ("[2001:db8:1:2:3::4]:5000", "2001:db8:1:2::/64"),
         ("[::ffff:10.1.2.3]:5000", "10.1.2.0/24"),
         ("[fe80::1%eth0]:1", "fe80::/64"),
-        ("/tmp/valkey.sock:0", "unix socket"),
+        ("/run/valkey.sock:0", "unix socket"),
         ("somewhere:7", "somewhere"),
         ("", ""),
     ],
