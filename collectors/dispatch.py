@@ -81,7 +81,7 @@ def batches(caches: Iterable[Sized]) -> Iterator[list[int]]:
 
 
 def dispatch(tick: int, app: Celery) -> int:
-    """Send the polls due at a tick to their workers; return how many batches that made."""
+    """Send the polls due at a tick to their workers; return how many messages that made."""
     with raw_cursor() as cursor:
         cursor.execute(NOTE_BEAT, [Beat.POLLER], prepare=True)
     workers = living_workers()
@@ -93,7 +93,7 @@ def dispatch(tick: int, app: Celery) -> int:
     with app.producer_or_acquire() as producer:
         for interval, caches in due.items():
             for queue, share in shares(caches, workers).items():
-                for batch in batches(share):
+                for batch in parts(queue, share):
                     words, options = (batch, tick), {"queue": queue, "expires": interval}
                     app.send_task("collectors.tasks.poll_batch", words, producer=producer, **options)
                     sent += 1
@@ -106,6 +106,17 @@ def shares(caches: Iterable[Sized], workers: Sequence[str]) -> dict[str, list[Si
     for cache in caches:
         found[queue_of(worker_of(cache[0], workers)) if workers else QUEUE].append(cache)
     return found
+
+
+def parts(queue: str, share: Sequence[Sized]) -> Iterator[list[int]]:
+    """Yield what goes out as one message: all that a worker has to poll, or what any worker may take.
+
+    A message costs its reader as much as the polls of four nodes, a poll the database a dozen statements.
+    """
+    if queue == QUEUE:
+        yield from batches(share)
+    else:
+        yield [cache_id for cache_id, _ in share]
 
 
 def forget_lost_workers(app: Celery) -> None:

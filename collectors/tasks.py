@@ -17,8 +17,7 @@ def dispatch_polls(self: Task) -> None:
 
 @shared_task
 def poll_batch(cache_ids: list[int], tick: int) -> None:
-    if gathered := worker.gathering.gather(cache_ids, tick):
-        poll.poll_caches(gathered, tick, worker.pool(), worker.Identity.name)
+    poll.poll_caches(cache_ids, tick, worker.pool(), worker.Identity.name)
 
 
 @shared_task

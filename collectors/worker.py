@@ -18,7 +18,6 @@ from collectors import background, backlog
 from collectors.backlog import AWAY
 from collectors.cursors import raw_cursor
 from collectors.dispatch import QUEUE, queue_of
-from collectors.gathering import Gathering
 from collectors.models import PollWorker
 from collectors.targets import Pool
 
@@ -31,7 +30,6 @@ SHOW_LIFE = """
     INSERT INTO collectors_pollworker (name, started_at, seen_at) VALUES (%s, now(), now())
     ON CONFLICT (name) DO UPDATE SET seen_at = EXCLUDED.seen_at
 """
-gathering = Gathering()
 
 
 @functools.cache

@@ -3,6 +3,7 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from collectors import dispatch
 from collectors.models import Beat, PollLease, PollWorker
@@ -66,6 +67,29 @@ def test_it_sends_batches_to_the_queues_of_living_workers(cache_at: CacheAt, que
     assert (sent, queued("poll.a"), queued("poll.b"), queued("poll.lost"), queued("poll")) == (2, 1, 1, 0, 0)
     assert PollLease.objects.count() == len(caches)
     assert Beat.objects.get().at
+
+
+def test_a_worker_has_one_message_however_many_nodes_it_polls(
+    cache_at: CacheAt, queued: Callable[[str], int], settings: Settings
+) -> None:
+    settings.POLL_BATCH_NODES = 2
+    caches = [cache_at(f"redis://10.0.0.{number}").pk for number in range(5)]
+    alive("a")
+
+    assert dispatch.dispatch(TICK, app) == 1
+    assert queued("poll.a") == 1
+    assert list(dispatch.parts("poll.a", [(pk, 9) for pk in caches])) == [caches]
+
+
+def test_it_cuts_what_any_worker_may_take_into_batches(
+    cache_at: CacheAt, queued: Callable[[str], int], settings: Settings
+) -> None:
+    settings.POLL_BATCH_NODES = 2
+    for number in range(5):
+        cache_at(f"redis://10.0.0.{number}")
+
+    assert dispatch.dispatch(TICK, app) == 3
+    assert queued("poll") == 3
 
 
 def test_it_uses_the_common_queue_where_no_worker_is_known(cache_at: CacheAt, queued: Callable[[str], int]) -> None:
