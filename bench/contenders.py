@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import IO
 
 from bench import priority, programs
+from collectors.keyscan.exact import SAMPLES
 from collectors.keyscan.guards import read_info
 from launcher.checkout import ROOT
 from launcher.valkey import Valkey
 
-SAMPLES, PAGE = 1_000, 1_000
+PAGE = 1_000
 KIBIBYTE = 1024
 
 

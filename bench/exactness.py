@@ -8,6 +8,7 @@ import redis
 
 from bench import contenders, priority
 from bench.report import Report, Row
+from collectors.keyscan.exact import SAMPLES
 from launcher.valkey import Valkey
 
 TOP = 100
@@ -66,5 +67,5 @@ def longest_first_pass(server: Valkey) -> float:
     """Return the microseconds of the longest command with a capped sample; none logged took less than is logged."""
     client: Any = redis.Redis(port=server.port)
     entries = client.slowlog_get(LOG_LENGTH)
-    first = [entry["duration"] for entry in entries if entry["command"].endswith(b"SAMPLES 1000")]
+    first = [entry["duration"] for entry in entries if entry["command"].endswith(b"SAMPLES %d" % SAMPLES)]
     return max(first, default=LOGGED_FROM_USEC)

@@ -4,14 +4,12 @@ from dataclasses import dataclass, field
 
 import hiredis
 
-from collectors.capabilities import State, name_of, verdict
 from collectors.connections import Link, ask
 from collectors.failures import from_error_reply
 from collectors.keyscan.guards import number, read_info
 from collectors.keyscan.identity import UNKNOWN, Identity, identity_of
-from collectors.models import Step
-from collectors.source import Command, Reply
-from collectors.sources.info import INFO
+from collectors.protocol import INFO, Command, Reply, is_refusal, name_of
+from collectors.steps import Step
 
 ABSENT = "shardwatch:no-such-key"
 MEMORY: Command = ("MEMORY", "USAGE", ABSENT, "SAMPLES", "5")
@@ -61,7 +59,7 @@ async def probe(link: Link, is_replica: bool) -> Abilities:
 def _identity(reply: Reply) -> Abilities:
     if isinstance(reply, hiredis.ReplyError):
         failure = from_error_reply(str(reply), Step.INFO)
-        if verdict(reply) != State.REFUSED:
+        if not is_refusal(reply):
             raise failure
         return Abilities(missing=["INFO"])
     info = read_info(reply if isinstance(reply, bytes) else b"")
@@ -93,7 +91,7 @@ def is_refused(reply: Reply) -> bool:
     """Return whether a reply means that the command may not be run at all; a key may be forbidden by itself."""
     words = str(reply).lower() if isinstance(reply, hiredis.ReplyError) else ""
     about_key = words.startswith("noperm") and "key" in words and "to run" not in words
-    return not about_key and verdict(reply) == State.REFUSED
+    return not about_key and is_refusal(reply)
 
 
 def _name(command: Command) -> str:

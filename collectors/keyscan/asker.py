@@ -10,7 +10,7 @@ from collectors.keyscan.control import Control
 from collectors.keyscan.guards import Hold
 from collectors.keyscan.pipe import Pipe
 from collectors.keyscan.wire import Question
-from collectors.source import Reply
+from collectors.protocol import Reply
 
 # The longest that a pause goes on without a look at what people want.
 LOOK_SECONDS = 0.1

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from collectors.keyscan.asker import Asker
 from collectors.keyscan.details import Detail
 from collectors.keyscan.wire import LENGTHS, Question
-from collectors.source import Reply
+from collectors.protocol import Reply
 
 TYPE = Question(b"TYPE")
 LENGTH = {kind: Question(command) for kind, command in LENGTHS.items()}

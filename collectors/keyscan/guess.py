@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 
 from collectors.keyscan.asker import Asker
 from collectors.keyscan.fields import GONE, STRING, TYPE, count
-from collectors.source import Reply
+from collectors.protocol import Reply
 
 # What a key takes beside its name and value, and an element of a collection: the usual, not measured here.
 KEY_BYTES, ELEMENT_BYTES = 56, 64

@@ -24,8 +24,8 @@ from collectors.keyscan.progress import State
 from collectors.keyscan.targets import Target
 from collectors.keyscan.warden import Warden
 from collectors.keyscan.wire import pack
-from collectors.models import Step
-from collectors.sources.info import INFO
+from collectors.protocol import INFO
+from collectors.steps import Step
 
 # The pauses between tries.
 STOP_SECONDS = 0.5

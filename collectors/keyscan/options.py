@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from collectors.keyscan.exact import SAMPLES
+
 FIELDS = ("type", "ttl", "idle", "encoding", "len")
 BRAKES = ("gentle", "brisk", "fast")
 TOP_LIMIT = 10_000
+# Levels of prefixes, where a scan is kept for the pages.
+DEPTH = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +20,7 @@ class ScanOptions:
     """Empty texts and lists stand for all. `shards` are the numbers of shards.
 
     `fields` are read of every key; without any, details are read of the largest keys and of a sample.
-    `samples` is what MEMORY USAGE is given: 1000 and more lead to exact sizes, fewer leave estimates.
+    `samples` is what MEMORY USAGE is given: SAMPLES and more lead to exact sizes, fewer leave estimates.
     """
 
     match: str = ""
@@ -24,7 +28,7 @@ class ScanOptions:
     shards: tuple[int, ...] = ()
     top: int = 100
     fields: tuple[str, ...] = ()
-    samples: int = 1_000
+    samples: int = SAMPLES
     sample_every: int = 50
     element_guard: int = 100_000
     may_use_primary: bool = False

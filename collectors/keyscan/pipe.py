@@ -13,8 +13,8 @@ import hiredis
 
 from collectors.connections import Link
 from collectors.failures import Cause, ReadError, from_error_reply, from_opening
-from collectors.models import Step
-from collectors.source import Reply
+from collectors.protocol import Reply
+from collectors.steps import Step
 
 MISSING = object()
 Talk = Generator[int | float, list[Reply], None]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from collectors.keyscan.details import Detail
 from collectors.keyscan.fields import Block, Fields, Sized
 from collectors.keyscan.wire import Question
-from collectors.source import Reply
+from collectors.protocol import Reply
 
 
 @dataclass(slots=True)

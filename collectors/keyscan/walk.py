@@ -15,16 +15,16 @@ from collectors.failures import from_error_reply
 from collectors.keyscan.aggregate import Aggregate
 from collectors.keyscan.asker import Asker, Resting
 from collectors.keyscan.details import Detail
-from collectors.keyscan.exact import SUSPECT_BYTES, Suspects
-from collectors.keyscan.fields import Fields
+from collectors.keyscan.exact import SAMPLES, SUSPECT_BYTES, Suspects
+from collectors.keyscan.fields import STRING, Fields
 from collectors.keyscan.guess import guess
 from collectors.keyscan.names import is_cut
 from collectors.keyscan.sample import Sample
 from collectors.keyscan.wire import END, Pages, memory_usage
-from collectors.models import Step
-from collectors.source import Reply
+from collectors.protocol import Reply
+from collectors.steps import Step
 
-SAMPLES, ELEMENT_GUARD, SAMPLE_EVERY = 1_000, 100_000, 50
+ELEMENT_GUARD, SAMPLE_EVERY = 100_000, 50
 NEVER = 1 << 62
 # Details are added up in lots: one by one costs several times as much.
 TOLD_TOGETHER = 50
@@ -68,6 +68,8 @@ class Walk:
         self.suspects = Suspects(plan.samples, plan.guard)
         self.sample = Sample(plan.sample_every, plan.seed)
         self._details: list[Detail] = []
+        # Replies that are due beside those to a page: about the sample, and about suspects.
+        self._riders: tuple[int, int] | None = None
         self.visited = self.unreadable = self.moved = 0
         self.notice: Callable[[Iterable[Detail]], None] = lambda _details: None
         self._memory = memory_usage(plan.samples)
@@ -82,6 +84,8 @@ class Walk:
 
     def run(self, asker: Asker) -> Resting:
         self.sample.ask_again()
+        self.suspects.ask_again()
+        self._riders = None
         yield from self._size_left(asker)
         while not (self.is_begun and self.cursor == END):
             if asker.pace.streams and self.has_memory and not self.plan.all_fields:
@@ -103,7 +107,7 @@ class Walk:
             yield from self._size_left(asker)
         keys = self.unsized[0] if self.unsized else []
         pages = asker.pace.keys
-        extra, more = self.sample.ask(self.fields)
+        extra, more = self._ride()
         payload = self._memory.about(keys) + self.plan.pages.ask(self.cursor, pages) + extra
         replies = yield from asker.slice(payload, len(keys) + 1 + more)
         page = replies.pop(len(keys))
@@ -123,7 +127,7 @@ class Walk:
         replies: list[Reply] = []
         began = time.monotonic()
         while self.cursor != END and not self._is_interrupted(asker):
-            extra, more = self.sample.ask(self.fields)
+            extra, more = self._ride()
             asker.write(self.plan.pages.ask(self.cursor, pages) + self._memory.about(keys) + extra)
             # Adding up comes after the write: the server works meanwhile.
             self._take(arrived, replies)
@@ -141,12 +145,32 @@ class Walk:
     def _is_interrupted(self, asker: Asker) -> bool:
         return asker.gate.wants_attention or self.suspects.are_due(streams=True)
 
+    def _ride(self) -> tuple[bytes, int]:
+        """Return what is asked beside a page, packed, and how many replies it gets; one such question at a time."""
+        if self._riders is not None:
+            return b"", 0
+        (sample, more), (types, count) = self.sample.ask(self.fields), self.suspects.ask()
+        self._riders = (more, count) if more + count else None
+        return sample + types, more + count
+
     def _take(self, asked: int, replies: list[Reply]) -> None:
-        """Take in the sizes of the first page that waits for them, then what was asked about the sample."""
+        """Take in the sizes of the first page that waits for them, then what was asked beside."""
         if asked:
             self._count_first(replies[:asked])
-        if len(replies) > asked:
-            self._tell(self.sample.take(replies[asked:]))
+        if self._riders is not None and len(replies) > asked:
+            more, _count = self._riders
+            self._riders = None
+            self._tell(self.sample.take(replies[asked : asked + more]))
+            self._clear(self.suspects.take(replies[asked + more :]))
+
+    def _clear(self, strings: list[tuple[bytes, int]]) -> None:
+        """Count suspects that turned out to be strings."""
+        if strings:
+            self.aggregate.add([key for key, _size in strings], [size for _key, size in strings])
+            floor = self.aggregate.floor
+            details = [Detail(key, size, STRING.decode()) for key, size in strings if size >= floor]
+            self.aggregate.annotate(details)
+            self.notice(details)
 
     def _size_left(self, asker: Asker) -> Resting:
         while self.unsized:

@@ -10,8 +10,7 @@ from collectors.connections import Link, ask
 from collectors.failures import ReadError
 from collectors.keyscan.asker import Gate
 from collectors.keyscan.guards import LIMITS, Limits, Watch, percentile, read_info, vitals_of
-from collectors.source import Command
-from collectors.sources.info import INFO
+from collectors.protocol import INFO, Command
 
 PING: Command = ("PING",)
 PING_SECONDS, JUDGE_SECONDS = 0.05, 1.0

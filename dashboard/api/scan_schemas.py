@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
+from collectors.keyscan.exact import SAMPLES
 from collectors.keyscan.options import TOP_LIMIT, ScanOptions
 from dashboard.api.schemas import NO_NUL, Name, Strict, Whole
 from dashboard.scan_form import MATCH_LIMIT, SAMPLES_LIMIT
@@ -28,7 +29,7 @@ class ScanGiven(Strict):
     top: Annotated[int, Field(100, ge=1, le=TOP_LIMIT, description="How many of the largest keys are kept."), Whole]
     fields: list[FieldName] = Field([], max_length=5, description="Read of every key; costs 2 to 3 times as much.")
     samples: Annotated[
-        int, Field(1_000, ge=1, le=SAMPLES_LIMIT, description="Below 1000 large collections keep an estimate."), Whole
+        int, Field(SAMPLES, ge=1, le=SAMPLES_LIMIT, description="Below 250 large collections keep an estimate."), Whole
     ]
     may_use_primary: bool = Field(False, description="Where a shard has no replica that is fit.")
     ignores_budget: bool = False
