@@ -10,21 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-import hiredis
 from django.conf import settings
-from django.db.models import F, Q
 from django.utils import timezone
 
 from collectors import capabilities, latest
 from collectors.capabilities import Support
 from collectors.client_list import ClientList
 from collectors.client_reading import ROWS_KEPT
-from collectors.connections import CONNECTION_NAME, SETNAME, Link, ask, log_in, open_link, pack
+from collectors.connections import CONNECTION_NAME, pack
 from collectors.failures import Cause, ReadError
 from collectors.line_reply import LineReply
+from collectors.looks import noted, opened
 from collectors.models import ClientReading, ClientRows, ClientTurn, NodeStatus, Step
 from collectors.source import Command
-from collectors.targets import NodeRow, Way, read_caches, read_nodes
+from collectors.targets import NodeRow, Way, read_nodes
 from fleet.models import Cache
 
 CLIENT_LIST: Command = ("CLIENT", "LIST")
@@ -33,8 +32,6 @@ NODE_SECONDS = 30.0
 CACHE_SECONDS = 60.0
 # The same while somebody waits for it.
 DEMAND_SECONDS = 20.0
-# A list is not read again so soon, however often somebody asks.
-PAUSE = timedelta(seconds=10)
 
 
 @dataclass(slots=True)
@@ -75,28 +72,16 @@ def read(cache_id: int, is_demanded: bool = False, node_id: int = 0) -> bool:
     On demand all nodes are read, or the one given, else those that answer, allow it and have no more than
     CLIENTS_LIMIT connections.
     """
-    now = timezone.now()
-    caches = read_caches([cache_id])
-    if not caches or not _begin(cache_id, now):
+    cache = Cache.objects.filter(pk=cache_id).first()
+    if cache is None:
         return False
-    try:
-        looks = [look for look in _looks(cache_id, is_demanded) if node_id in {0, look.node.pk}]
+    with ClientTurn.taken(cache_id, CACHE_SECONDS) as is_ours:
+        looks = [look for look in _looks(cache_id, is_demanded) if node_id in {0, look.node.pk}] if is_ours else []
         if looks:
-            tls = bool(caches[0].seeds) and caches[0].seeds[0].tls
-            way, seconds = Way.of(Cache.objects.get(pk=cache_id), tls), DEMAND_SECONDS if is_demanded else CACHE_SECONDS
-            asyncio.run(_look_at_all(looks, way, time.monotonic() + seconds))
+            seconds = DEMAND_SECONDS if is_demanded else CACHE_SECONDS
+            asyncio.run(_look_at_all(looks, Way.to(cache), time.monotonic() + seconds))
             _write(looks, timezone.now())
-    finally:
-        ClientTurn.objects.filter(cache_id=cache_id).update(ended_at=timezone.now())
-    return True
-
-
-def _begin(cache_id: int, now: datetime) -> bool:
-    _turn, is_first = ClientTurn.objects.get_or_create(cache_id=cache_id, defaults={"begun_at": now})
-    free = Q(ended_at__gte=F("begun_at"), begun_at__lt=now - PAUSE) | Q(
-        begun_at__lt=now - 2 * timedelta(seconds=CACHE_SECONDS)
-    )
-    return is_first or ClientTurn.objects.filter(free, cache_id=cache_id).update(begun_at=now, ended_at=None) == 1
+    return is_ours
 
 
 def _looks(cache_id: int, is_demanded: bool) -> list[Look]:
@@ -135,35 +120,16 @@ async def _look_at_all(looks: Sequence[Look], way: Way, end: float) -> None:
 
 
 async def _look_at(look: Look, way: Way) -> None:
-    if way.broken:
-        raise way.broken
-    link = await open_link(look.node.host, look.node.port, way.context)
-    try:
-        await log_in(link, way.access)
-        if not look.support.is_refused(SETNAME):
-            (reply,) = await ask(link, [SETNAME])
-            look.support.note(SETNAME, reply)
+    async with opened(look.node, way, look.support) as link:
         look.seen.own_address = link.own_address
-        await _stream(link, look)
-    finally:
-        link.close()
-
-
-async def _stream(link: Link, look: Look) -> None:
-    done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    link.stream(pack([CLIENT_LIST]), LineReply(look.seen.take, done))
-    try:
-        look.bytes_read = await done
-        look.support.note(CLIENT_LIST, b"")
-    except ReadError as failure:
-        if failure.cause in {Cause.NO_PERMISSION, Cause.ERROR_REPLY}:
-            look.support.note(CLIENT_LIST, hiredis.ReplyError(failure.words))
-        raise
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        link.stream(pack([CLIENT_LIST]), LineReply(look.seen.take, done))
+        with noted(look.support, CLIENT_LIST):
+            look.bytes_read = await done
 
 
 def _write(looks: Sequence[Look], now: datetime) -> None:
-    news = [(look.node.pk, look.support.news()) for look in looks]
-    capabilities.store([(node_id, states) for node_id, states in news if states], now)
+    capabilities.store([(look.node.pk, look.support.news()) for look in looks], now)
     present = {node.pk for node in read_nodes([looks[0].node.cache_id])}
     kept = [look for look in looks if look.node.pk in present]
     ClientReading.objects.bulk_create([look.reading(now) for look in kept], ignore_conflicts=True)

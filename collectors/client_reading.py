@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 from django.db import models
-from django.utils import timezone
 
 from collectors.causes import sentence_of
+from collectors.turn import Turn
 from fleet.models import Cache, Node
 
 # Rows name people's machines; they are for finding a connection now, not for keeping.
@@ -54,12 +54,7 @@ class ClientRows(models.Model):
         return f"{len(self.rows)} connections of {self.node_id}"
 
 
-class ClientTurn(models.Model):
-    """When somebody last began to read the client lists of a cache: claimed by a conditional UPDATE."""
+class ClientTurn(Turn):
+    """Who reads the client lists of a cache."""
 
     cache = models.OneToOneField(Cache, on_delete=models.CASCADE, primary_key=True, related_name="client_turn")
-    begun_at = models.DateTimeField(default=timezone.now)
-    ended_at = models.DateTimeField(null=True)
-
-    def __str__(self) -> str:
-        return f"{self.cache_id} since {self.begun_at:%H:%M:%S}"

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from django.db import models
-from django.utils import timezone
 
+from collectors.turn import Turn
 from fleet.models import Cache, Node
 
 # Names of keys may tell of people; they are for finding a hot key now, not for keeping.
@@ -37,12 +37,7 @@ class HotKeyReading(models.Model):
         return f"{len(self.rows)} keys of {self.node_id} at {self.read_at:%H:%M:%S}"
 
 
-class HotKeyTurn(models.Model):
-    """When somebody last began to look for hot keys of a cache: claimed by a conditional UPDATE."""
+class HotKeyTurn(Turn):
+    """Who looks for the hot keys of a cache."""
 
     cache = models.OneToOneField(Cache, on_delete=models.CASCADE, primary_key=True, related_name="hot_key_turn")
-    begun_at = models.DateTimeField(default=timezone.now)
-    ended_at = models.DateTimeField(null=True)
-
-    def __str__(self) -> str:
-        return f"{self.cache_id} since {self.begun_at:%H:%M:%S}"

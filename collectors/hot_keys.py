@@ -7,29 +7,26 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-import hiredis
 from django.conf import settings
-from django.db.models import F, Q
 from django.utils import timezone
 
 from collectors import capabilities
 from collectors.capabilities import Support
-from collectors.connections import CONNECTION_NAME, SETNAME, Link, ask, log_in, open_link
+from collectors.connections import CONNECTION_NAME
 from collectors.failures import Cause, ReadError
 from collectors.hot_key_looks import HOTKEYS_SINCE, HOTKEYS_START, Seen, sample, track
 from collectors.hot_key_reading import KEYS_KEPT
+from collectors.looks import noted, opened
 from collectors.models import HotKeyReading, HotKeyTurn, NodeFact, NodeStatus, Step
 from collectors.source import Command
-from collectors.targets import NodeRow, Way, read_caches, read_nodes, version_of
+from collectors.targets import NodeRow, Way, read_nodes, version_of
 from fleet.models import Cache, Node
 
 OBJECT_FREQ: Command = ("OBJECT", "FREQ", CONNECTION_NAME)
 NODE_SECONDS, CACHE_SECONDS = 12.0, 25.0
 AT_ONCE = 8
-# Keys are not looked at again so soon, however often somebody asks.
-PAUSE = timedelta(seconds=10)
 FACTS = ("maxmemory_policy", "redis_version", "valkey_version")
 
 
@@ -70,25 +67,14 @@ def due_caches(now: datetime | None = None) -> list[int]:
 
 def look(cache_id: int) -> bool:
     """Look at the keys of a cache's primaries; return False where somebody just did or does so."""
-    caches = read_caches([cache_id])
-    if not caches or not _begin(cache_id, timezone.now()):
+    cache = Cache.objects.filter(pk=cache_id).first()
+    if cache is None:
         return False
-    try:
-        if looks := _looks(cache_id):
-            tls = bool(caches[0].seeds) and caches[0].seeds[0].tls
-            asyncio.run(_look_at_all(looks, Way.of(Cache.objects.get(pk=cache_id), tls)))
+    with HotKeyTurn.taken(cache_id, CACHE_SECONDS) as is_ours:
+        if is_ours and (looks := _looks(cache_id)):
+            asyncio.run(_look_at_all(looks, Way.to(cache)))
             _write(looks, timezone.now())
-    finally:
-        HotKeyTurn.objects.filter(cache_id=cache_id).update(ended_at=timezone.now())
-    return True
-
-
-def _begin(cache_id: int, now: datetime) -> bool:
-    _turn, is_first = HotKeyTurn.objects.get_or_create(cache_id=cache_id, defaults={"begun_at": now})
-    free = Q(ended_at__gte=F("begun_at"), begun_at__lt=now - PAUSE) | Q(
-        begun_at__lt=now - 2 * timedelta(seconds=CACHE_SECONDS)
-    )
-    return is_first or HotKeyTurn.objects.filter(free, cache_id=cache_id).update(begun_at=now, ended_at=None) == 1
+    return is_ours
 
 
 def _looks(cache_id: int) -> list[KeyLook]:
@@ -147,34 +133,14 @@ async def _try_look(one: KeyLook, way: Way, seconds: float) -> None:
 
 
 async def _look_at(one: KeyLook, way: Way) -> Seen:
-    if way.broken:
-        raise way.broken
-    link = await open_link(one.node.host, one.node.port, way.context)
-    try:
-        await log_in(link, way.access)
-        if not one.support.is_refused(SETNAME):
-            await ask(link, [SETNAME])
-        return await _seen_over(link, one)
-    finally:
-        link.close()
-
-
-async def _seen_over(link: Link, one: KeyLook) -> Seen:
-    """Return what the better way of the two tells; remember a refusal."""
-    command = HOTKEYS_START if one.can_track else OBJECT_FREQ
-    try:
-        seen = await (track(link) if one.can_track else sample(link, one.cursor))
-    except ReadError as failure:
-        if failure.cause in {Cause.NO_PERMISSION, Cause.ERROR_REPLY}:
-            one.support.note(command, hiredis.ReplyError(failure.words))
-        raise
-    one.support.note(command, b"")
-    return seen
+    """Return what the better way of the two tells."""
+    async with opened(one.node, way, one.support) as link:
+        with noted(one.support, HOTKEYS_START if one.can_track else OBJECT_FREQ):
+            return await (track(link) if one.can_track else sample(link, one.cursor))
 
 
 def _write(looks: Sequence[KeyLook], now: datetime) -> None:
-    news = [(one.node.pk, one.support.news()) for one in looks]
-    capabilities.store([(node_id, states) for node_id, states in news if states], now)
+    capabilities.store([(one.node.pk, one.support.news()) for one in looks], now)
     present = {node.pk for node in read_nodes([looks[0].node.cache_id])}
     HotKeyReading.objects.bulk_create(
         [one.reading(now) for one in looks if one.node.pk in present],

@@ -238,8 +238,7 @@ class Poll:
     def _write_states(self, digests: Sequence[Digest]) -> None:
         now = timezone.now()
         statuses.record([(made.target.node_id, made.failure) for made in digests], now)
-        news = ((made.target.node_id, made.target.support.news()) for made in digests)
-        capabilities.store([(node_id, states) for node_id, states in news if states], now)
+        capabilities.store([(made.target.node_id, made.target.support.news()) for made in digests], now)
         for made in digests:
             _write_role(made)
 

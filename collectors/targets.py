@@ -42,6 +42,12 @@ class Way:
     broken: ReadError | None = None
 
     @classmethod
+    def to(cls, cache: Cache) -> "Way":
+        """Return the way to a cache's nodes, which speak TLS where its first address does."""
+        seeds = cache.seeds()
+        return cls.of(cache, bool(seeds) and seeds[0].tls)
+
+    @classmethod
     def of(cls, cache: Cache, tls: bool) -> "Way":
         access = Access(tls)
         try:

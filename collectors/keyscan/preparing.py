@@ -30,7 +30,7 @@ DEPTH = 6
 def engine_of(scan: Scan, shards: Sequence[ScanShard], control: Control, observe: Observe) -> Engine:
     """Return the engine for a stored scan. Raise ReadError where the cache's secrets cannot be used."""
     cache, asked, separators = scan.cache, scan.asked, Separators()
-    way = Way.of(cache, bool(cache.seeds()) and cache.seeds()[0].tls)
+    way = Way.to(cache)
     if way.broken:
         raise way.broken
     job = Job(

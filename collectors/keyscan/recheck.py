@@ -39,7 +39,7 @@ def at(cache: Cache, key: ScanKey, address: str, reader: Reader) -> Detail | Non
     if is_cut(name):
         raise ReadError(Step.INFO, Cause.TOO_LONG)
     host, _colon, port = address.rpartition(":")
-    way = Way.of(cache, bool(cache.seeds()) and cache.seeds()[0].tls)
+    way = Way.to(cache)
     if way.broken:
         raise way.broken
     try:
