@@ -93,7 +93,7 @@ def _judge(
     down = measures.down(caches, at)
     found = measures.read(caches, at, wanted, down)
     silent = frozenset(node_id for node_id, is_down in down.items() if is_down)
-    book = Book(caches, tick)
+    book = Book(caches, tick, active_alerts(caches))
     outcome = Outcome()
     for rule in sound:
         for verdict in judging.verdicts(rule, overrides.get(rule.pk, ()), caches, found, silent):
@@ -116,14 +116,18 @@ def _is_sound(rule: Rule) -> bool:
         return False
 
 
-class Book:
-    """The active alerts of some caches, and what one tick changes of them."""
+def active_alerts(caches: Iterable[Watched]) -> Iterable[Alert]:
+    """Return the alerts of these caches that are not over, locked."""
+    return Alert.objects.active().filter(cache__in=[cache.id for cache in caches]).select_for_update()
 
-    def __init__(self, caches: Iterable[Watched], tick: int) -> None:
+
+class Book:
+    """The active alerts of some caches, and what one tick changes of them; only `save` needs a database."""
+
+    def __init__(self, caches: Iterable[Watched], tick: int, active: Iterable[Alert]) -> None:
         self.caches = {cache.id: cache for cache in caches}
         self.tick, self.at = tick, moment(tick)
-        rows = Alert.objects.active().filter(cache__in=self.caches).select_for_update()
-        self.active = {(row.rule_id, row.target): row for row in rows}
+        self.active = {(alert.rule_id, alert.target): alert for alert in active}
         self.seen: set[tuple[int | None, str]] = set()
         self.changes: list[Change] = []
         self._changed: list[Alert] = []

@@ -37,7 +37,7 @@ class SpecError(ValueError):
 
 def read_spec(given: object) -> Spec:
     """Return the rule of a mapping as people write it. Raise SpecError naming all that cannot be read."""
-    reader = _Reader(given, TOP, "")
+    reader = Reader(given, TOP, "")
     terms, join = _conditions(reader)
     texts = {name: reader.text(name) for name in TEXTS}
     texts["title"] = texts["title"] or reader.text("rule")
@@ -60,7 +60,7 @@ def read_spec(given: object) -> Spec:
     return spec
 
 
-def _conditions(reader: "_Reader") -> tuple[tuple[Term, ...], Join]:
+def _conditions(reader: "Reader") -> tuple[tuple[Term, ...], Join]:
     given = reader.given.get("when")
     if isinstance(given, Mapping) and len(given) == 1 and next(iter(given)) in set(Join):
         join = Join(next(iter(given)))
@@ -70,13 +70,13 @@ def _conditions(reader: "_Reader") -> tuple[tuple[Term, ...], Join]:
     if not isinstance(parts, Sequence) or isinstance(parts, str) or not 1 <= len(parts) <= TERM_LIMIT:
         reader.errors["when"] = _("Give 1 to %(limit)d conditions under “all” or “any”.") % {"limit": TERM_LIMIT}
         return (), join
-    terms = tuple(_term(_Reader(part, TERM, f"when.{index}", reader.errors)) for index, part in enumerate(parts, 1))
+    terms = tuple(_term(Reader(part, TERM, f"when.{index}", reader.errors)) for index, part in enumerate(parts, 1))
     if not reader.errors and all(term.guard is not None for term in terms):
         reader.errors["when"] = _("One condition must have a “warning” or a “critical” bound.")
     return terms, join
 
 
-def _term(reader: "_Reader") -> Term:
+def _term(reader: "Reader") -> Term:
     how = Read(reader.choice("read", list(Read), Read.LAST))
     metric = _metric(reader)
     is_above, is_closed = SIGNS[reader.choice("is", list(SIGNS), ">")]
@@ -97,7 +97,7 @@ def _term(reader: "_Reader") -> Term:
     )
 
 
-def _metric(reader: "_Reader") -> str:
+def _metric(reader: "Reader") -> str:
     name = reader.text("metric")
     try:
         measure(name)
@@ -106,7 +106,7 @@ def _metric(reader: "_Reader") -> str:
     return name
 
 
-def _window(reader: "_Reader", how: Read, metric: str) -> int:
+def _window(reader: "Reader", how: Read, metric: str) -> int:
     seconds = reader.seconds("over")
     if how is Read.LAST or metric == DOWN.name:
         return seconds or (COUNTED_SECONDS if is_counted(metric) else LAST_SECONDS)
@@ -115,7 +115,7 @@ def _window(reader: "_Reader", how: Read, metric: str) -> int:
     return seconds
 
 
-def _check_bounds(reader: "_Reader", bounds: Mapping[str, float | None], is_above: bool) -> None:
+def _check_bounds(reader: "Reader", bounds: Mapping[str, float | None], is_above: bool) -> None:
     warning, critical, value = bounds["warning"], bounds["critical"], bounds["value"]
     if value is None and warning is None and critical is None:
         reader.wrong("", _("Give a “warning” or “critical” bound, or a “value” that only allows the others."))
@@ -125,11 +125,11 @@ def _check_bounds(reader: "_Reader", bounds: Mapping[str, float | None], is_abov
         reader.wrong("critical", _("The critical bound must be further out than the warning one."))
 
 
-def _where(reader: "_Reader") -> Where:
+def _where(reader: "Reader") -> Where:
     given = reader.given.get("where", {})
     if not given:
         return Where()
-    part = _Reader(given, WHERE, "where", reader.errors)
+    part = Reader(given, WHERE, "where", reader.errors)
     shard = part.number("shard")
     return Where(
         part.words("labels"),
@@ -140,7 +140,7 @@ def _where(reader: "_Reader") -> Where:
     )
 
 
-class _Reader:
+class Reader:
     """Takes fields out of a mapping and collects what is wrong with them."""
 
     def __init__(self, given: object, allowed: set[str], place: str, errors: dict[str, str] | None = None) -> None:

@@ -4,7 +4,10 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEntry
 from alerts import pack
@@ -97,3 +100,64 @@ def test_a_file_without_a_rule_is_refused(file: Path, text: str) -> None:
 def test_a_file_that_is_not_there_is_named(file: Path) -> None:
     with pytest.raises(CommandError, match=r"rules\.yaml"):
         run("check", file)
+
+
+TESTS = "rules: rules.yaml\ntests:\n- nodes:\n  - series: {used_memory: 1x3 9x3}\n  expect:\n"
+EXAMPLES = settings.BASE_DIR / "docs" / "examples"
+
+
+@pytest.fixture
+def tests(file: Path) -> Path:
+    file.write_text(MINE)
+    return file.with_name("tests.yaml")
+
+
+def test_tests_that_hold_are_counted(tests: Path) -> None:
+    tests.write_text(TESTS + "  - at: 0s\n  - {at: 1m, alerts: [{rule: mine, severity: warning}]}\n")
+
+    assert run("test", tests) == "tests passed: 1\n"
+
+
+def test_a_test_that_fails_shows_the_difference_and_ends_with_1(tests: Path) -> None:
+    tests.write_text(TESTS + "  - {at: 1m, alerts: [{rule: mine, severity: critical}]}\n")
+    out = StringIO()
+
+    with pytest.raises(CommandError, match="tests failed: 1 of 1") as caught:
+        call_command("rules", "test", str(tests), stdout=out)
+
+    assert caught.value.returncode == 1
+    assert "- expected: rule mine, severity critical" in out.getvalue()
+    assert "+ found:    rule mine" in out.getvalue()
+
+
+@pytest.mark.parametrize("text", ["", "tests: 5", "{", "rules: missing.yaml\ntests: [{name: a}]"])
+def test_a_test_file_that_cannot_be_read_ends_with_2(tests: Path, text: str) -> None:
+    tests.write_text(text)
+
+    with pytest.raises(CommandError) as caught:
+        run("test", tests)
+
+    assert caught.value.returncode == 2
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.tests.yaml")), ids=lambda path: path.name)
+def test_the_examples_in_the_docs_hold(example: Path) -> None:
+    assert "tests passed: 3" in run("test", example)
+    assert example.name in (EXAMPLES.parent / "alerts.md").read_text()
+
+
+def test_tests_need_no_database(tests: Path) -> None:
+    tests.write_text(TESTS + "  - at: 0s\n")
+
+    with CaptureQueriesContext(connection) as queries:
+        run("test", tests)
+
+    assert not queries.captured_queries
+
+
+def test_without_rules_the_default_pack_is_tested(tests: Path) -> None:
+    tests.write_text(
+        "tests:\n- nodes:\n  - series: {down: 0x2 1x4}\n  expect:\n  - {at: 75s, rule: node-down, alerts: [{}]}\n"
+    )
+
+    assert run("test", tests)

@@ -10,10 +10,10 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from accounts.models import Role
 from accounts.tests.cast import bearer_of, client_of
 from collectors import samples
+from collectors.metrics.exporter_names import NAMES
 from collectors.models import NodeFact, NodeStatus
 from collectors.tests.cast import cache_with_nodes, reading
 from conftest import needed_program
-from dashboard.exposition import fleet
 from dashboard.exposition.text import Family, render
 from fleet.models import Node
 
@@ -59,7 +59,7 @@ def test_it_wants_a_token_or_a_session(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/metrics", "/metrics/fleet"])
 def test_promtool_accepts_it(path: str) -> None:
-    sampled_now(**dict.fromkeys((column for column, _, _ in fleet.NAMES), 1))
+    sampled_now(**dict.fromkeys((column for column, _, _ in NAMES), 1))
     page = client_of().get(path).content
 
     said = subprocess.run(
