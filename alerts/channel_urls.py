@@ -1,8 +1,9 @@
 from django.urls import path
 
-from alerts.views import channels
+from alerts.views import acknowledge, channels
 
 urlpatterns = [
+    path("acknowledge/<str:token>/", acknowledge.acknowledge, name="acknowledge"),
     path("channels/", channels.channels, name="channels"),
     path("channels/new/<slug:kind>/", channels.new, name="channel-new"),
     path("channels/<int:channel_id>/", channels.channel, name="channel"),

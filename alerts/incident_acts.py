@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import AuditEntry, User
 from alerts import incidents, outbox, story
+from alerts.acknowledge_links import Link
 from alerts.message import Message, Severity
 from alerts.models import Incident, Kind, Reason
 from alerts.remark import TEXT_LIMIT, Remark
@@ -20,14 +21,25 @@ What = Remark.What
 
 def acknowledge(by: User, incident: Incident, at: datetime) -> bool:
     """Say that somebody looks after it, and tell all who were told; return False where somebody did already."""
+    return _acknowledge(incident, by.username, at, by)
+
+
+def acknowledge_by_link(link: Link, at: datetime) -> bool:
+    """Do the same for somebody who followed a signed link: we know which channel it left by, not who they are."""
+    with translation.override(settings.LANGUAGE_CODE):
+        name = _("link in %(channel)s") % {"channel": link.channel}
+    return _acknowledge(link.incident, name, at)
+
+
+def _acknowledge(incident: Incident, name: str, at: datetime, by: User | None = None) -> bool:
     with transaction.atomic():
         waiting = Incident.objects.open().filter(pk=incident.pk, acknowledged_at=None)
-        if not waiting.update(acknowledged_at=at, acknowledged_by=by.username):
+        if not waiting.update(acknowledged_at=at, acknowledged_by=name):
             return False
-        incident.acknowledged_at, incident.acknowledged_by = at, by.username
-        _remark(by, incident, What.ACKNOWLEDGED, at)
+        incident.acknowledged_at, incident.acknowledged_by = at, name
+        _remark(by, incident, What.ACKNOWLEDGED, at, name=name)
         with translation.override(settings.LANGUAGE_CODE):
-            text = _("%(person)s looks after it.") % {"person": by.username}
+            text = _("%(person)s looks after it.") % {"person": name}
         outbox.enqueue(incident, Kind.ACKNOWLEDGE, _message(incident, text, at))
     return True
 
@@ -52,9 +64,13 @@ def close(by: User, incident: Incident, at: datetime) -> bool:
     return True
 
 
-def _remark(by: User, incident: Incident, what: Remark.What, at: datetime, text: str = "") -> Remark:
-    AuditEntry.record(by, f"incident.{what}", incident.title[:200])
-    return Remark.objects.create(incident=incident, at=at, author=by.username, what=what, text=text)
+def _remark(
+    by: User | None, incident: Incident, what: Remark.What, at: datetime, text: str = "", name: str = ""
+) -> Remark:
+    """Keep what was done, by a person or by somebody whom we only have a `name` for."""
+    name = by.username if by else name
+    AuditEntry.objects.create(user=by, username=name, action=f"incident.{what}", target=incident.title[:200])
+    return Remark.objects.create(incident=incident, at=at, author=name, what=what, text=text)
 
 
 def _message(incident: Incident, text: str, at: datetime) -> Message:

@@ -9,7 +9,7 @@ slowest service takes to accept.
 import logging
 import time
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -20,6 +20,7 @@ from django.db.models import OuterRef, Subquery
 from kombu.exceptions import OperationalError
 
 from alerts import fallbacks, wording
+from alerts.acknowledge_links import link_for
 from alerts.channel import Sending
 from alerts.message import Message
 from alerts.models import Channel, Delivery, Incident, Kind
@@ -114,9 +115,16 @@ class Claim:
 
     def message(self) -> Message:
         """Return what is to be told; a fall-back is told why it is asked."""
-        built = Message.from_json(self.delivery.payload)
+        built = replace(Message.from_json(self.delivery.payload), acknowledge_link=self._acknowledge_link())
         failed = self.delivery.stands_in_for
         return wording.as_fallback(built, failed.name, failed.trouble) if failed else built
+
+    def _acknowledge_link(self) -> str:
+        incident = self.delivery.incident
+        is_asked = (
+            self.delivery.kind in {Kind.TRIGGER, Kind.UPDATE} and incident.is_open and not incident.acknowledged_at
+        )
+        return link_for(incident, self.channel) if is_asked and not incident.is_test else ""
 
 
 def enqueue(incident: Incident, kind: Kind, message: Message, channels: Iterable[Channel] = ()) -> int:

@@ -221,6 +221,8 @@ READY_SEND_SECONDS = env.whole("SHARDWATCH_READY_SEND_SECONDS", 60, minimum=5)
 
 # Where people find Shardwatch, for links in messages; without it messages carry none.
 PUBLIC_URL = env.text("SHARDWATCH_PUBLIC_URL", "").rstrip("/")
+# How long the link of a message acknowledges its incident without a sign-in.
+ACKNOWLEDGE_LINK_HOURS = env.whole("SHARDWATCH_ACKNOWLEDGE_LINK_HOURS", 24, minimum=1)
 # How often incidents are looked at for news, repeats and silences that ended.
 ALERT_SWEEP_SECONDS = env.whole("SHARDWATCH_ALERT_SWEEP_SECONDS", 5, minimum=1)
 # Rules are judged by ticks only that are so close to the database's clock.

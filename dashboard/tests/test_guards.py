@@ -17,9 +17,10 @@ pytestmark = pytest.mark.django_db
 # Nothing has these names, so that a guard that is missing shows as 404, not as an act.
 FILLED = {"int": "987654321", "str": "nowhere", "slug": "nothing"}
 # What needs no person, and what says itself that it wants a token.
-OPEN, TOKENS = {"/healthz", "/readyz", "/login/", "/i18n/setlang/"}, {"/metrics", "/metrics/fleet"}
-# What everybody may change: what is their own.
-OWN = ("/account/", "/login/", "/logout/", "/i18n/setlang/")
+OPEN = {"/healthz", "/readyz", "/login/", "/i18n/setlang/", "/acknowledge/nowhere/"}
+TOKENS = {"/metrics", "/metrics/fleet"}
+# What everybody may change: what is their own, or what a link gives them.
+OWN = ("/account/", "/login/", "/logout/", "/i18n/setlang/", "/acknowledge/")
 ADMINISTRATORS = ("/users/", "/audit/", "/channels/", "/routes/")
 # Operations that are asked by POST, as the question is long, and write nothing.
 QUESTIONS = ("/preview", "/routes/test")
