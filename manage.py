@@ -4,8 +4,19 @@
 import os
 import sys
 
-from django.core.management import execute_from_command_line
+
+def main(words: list[str]) -> None:
+    if words[:1] == ["memkeys"] and "--store" not in words:
+        # Without apps and tables, whose start takes longer than most scans.
+        os.environ["DJANGO_SETTINGS_MODULE"] = "config.reaching"
+        from collectors.keyscan import command
+
+        sys.exit(command.main(words[1:]))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    execute_from_command_line(sys.argv)
+    main(sys.argv[1:])

@@ -37,6 +37,8 @@ ACTIONS = {
     "scan.cancel": _("cancelled a scan of"),
     "scan.brake": _("set the speed of a scan of"),
     "scan.check": _("read a key again of"),
+    "scan.measure": _("measured a giant key whole of"),
+    "scan.store": _("stored a scan of"),
     "scan.schedule": _("scheduled scans of"),
     "scan.unschedule": _("ended scheduled scans of"),
     "clients.read": _("read the client lists of"),
@@ -61,6 +63,22 @@ ACTIONS = {
     "route.add": _("added the route"),
     "route.change": _("changed the route"),
     "route.delete": _("removed the route"),
+    "switch.created": _("made the switch"),
+    "switch.edited": _("changed the switch"),
+    "switch.off": _("turned off the switch"),
+    "switch.step": _("moved the canary of the switch"),
+    "switch.on": _("turned on the switch"),
+    "switch.repointed": _("pointed elsewhere the switch"),
+    "switch.retired": _("retired the switch"),
+    "switch.propose": _("proposed to turn on the switch"),
+    "switch.decline": _("declined to turn on the switch"),
+    "switch.plan": _("planned a change of the switch"),
+    "switch.extend": _("put off the end of a plan for the switch"),
+    "switch.cancel": _("cancelled a plan for the switch"),
+    "switch.ask": _("asks whether the plan is over for the switch"),
+    "switch.suspend": _("could not carry out a plan for the switch"),
+    "client-key.add": _("made a client key for"),
+    "client-key.revoke": _("revoked a client key of"),
     "secrets.rotate": _("encrypted all secrets with the newest key"),
 }
 DETAILS: dict[str, StrOrPromise] = {
@@ -79,6 +97,10 @@ DETAILS: dict[str, StrOrPromise] = {
     "until": _("until"),
     "url": _("link"),
     "is_paused": _("paused"),
+    "percent": _("percent"),
+    "reason": _("reason"),
+    "ticket": _("ticket"),
+    "scope": _("scope"),
 }
 # Words that are stored in English; what people typed is shown as it is.
 VALUES: dict[str, StrOrPromise] = {

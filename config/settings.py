@@ -6,6 +6,9 @@ from csp.constants import NONE, SELF
 from django.utils.translation import gettext_lazy as _
 
 from config import env
+from config.reaching import POLL_COMMAND_TIMEOUT_SECONDS as POLL_COMMAND_TIMEOUT_SECONDS
+from config.reaching import POLL_CONNECT_TIMEOUT_SECONDS as POLL_CONNECT_TIMEOUT_SECONDS
+from config.reaching import POLL_REPLY_LIMIT_BYTES as POLL_REPLY_LIMIT_BYTES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -172,10 +175,6 @@ LANDED_TASK, LANDED_QUEUE = "alerts.tasks.evaluate", "judge"
 POLL_INTERVAL_SECONDS = env.whole("SHARDWATCH_POLL_INTERVAL_SECONDS", 15, minimum=1)
 POLL_TICK_SECONDS = env.whole("SHARDWATCH_POLL_TICK_SECONDS", 5, minimum=1)
 POLL_BATCH_NODES = env.whole("SHARDWATCH_POLL_BATCH_NODES", 50, minimum=1)
-POLL_CONNECT_TIMEOUT_SECONDS = env.number("SHARDWATCH_POLL_CONNECT_TIMEOUT_SECONDS", 3, minimum=0.05)
-POLL_COMMAND_TIMEOUT_SECONDS = env.number("SHARDWATCH_POLL_COMMAND_TIMEOUT_SECONDS", 5, minimum=0.05)
-# A reply above this is not read: INFO is about 10 kB, a hostile one must not fill the worker.
-POLL_REPLY_LIMIT_BYTES = env.whole("SHARDWATCH_POLL_REPLY_LIMIT_BYTES", 16_777_216, minimum=65_536)
 TOPOLOGY_INTERVAL_SECONDS = env.whole("SHARDWATCH_TOPOLOGY_INTERVAL_SECONDS", 60, minimum=1)
 # What each command did since the time before. LATENCY HISTOGRAM takes a server about a millisecond.
 COMMANDS_INTERVAL_SECONDS = env.whole("SHARDWATCH_COMMANDS_INTERVAL_SECONDS", 60, minimum=5)

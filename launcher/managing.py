@@ -12,10 +12,14 @@ from launcher.environment import environment, is_given
 WITHOUT_DATABASE = "memkeys"
 
 
+def needs_no_database(words: list[str]) -> bool:
+    return words[:1] == [WITHOUT_DATABASE] and "--store" not in words
+
+
 def run(data: Data, words: list[str]) -> NoReturn:
     """Become manage.py. Standard output belongs to the command alone."""
     data.root.mkdir(parents=True, exist_ok=True)
-    if data.owner() is None and not is_given("DATABASE_URL") and words[:1] != [WITHOUT_DATABASE]:
+    if data.owner() is None and not is_given("DATABASE_URL") and not needs_no_database(words):
         sys.stderr.write(
             f"Note: nothing runs with the data in {data.root}, so there is no database to ask. "
             "Start it with: bin/up --detach\n"

@@ -13,6 +13,11 @@ from collectors.keyscan.guards import Limits
 from collectors.keyscan.targets import Target
 from collectors.keyscan.walk import Plan
 
+
+class UnservedError(Exception):
+    """Slots are with nodes that may not be scanned."""
+
+
 # How long nothing may come of a node before it is given up.
 PATIENCE_SECONDS = 60.0
 
@@ -28,7 +33,8 @@ def overlook(_details: Iterable[Detail]) -> None:
 @dataclass(slots=True)
 class Job:
     """`relocate` says where the shard of a lost node is served now, `survey` which nodes there are now: slots may
-    have moved during the scan. Both are called in a thread of their own and may raise ReadError.
+    have moved during the scan. Both are called in a thread of their own and may raise ReadError, `survey` also
+    UnservedError.
 
     Without `limits` the guards are set as the brake in use has them.
     """

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.db import connection
-
 from collectors.backlog import AWAY
 from collectors.keyscan.aggregate import Aggregate
 from collectors.keyscan.choosing import choose_one, shards_of
@@ -13,22 +11,24 @@ from collectors.keyscan.control import Control
 from collectors.keyscan.fields import NAMES
 from collectors.keyscan.job import Job
 from collectors.keyscan.models import Scan, ScanShard
-from collectors.keyscan.options import ScanOptions
+from collectors.keyscan.options import DEPTH, ScanOptions
 from collectors.keyscan.reasons import ScanRefusedError
 from collectors.keyscan.scan import Observe
 from collectors.keyscan.scan import Scan as Engine
 from collectors.keyscan.shapes import Separators
+from collectors.keyscan.surveying import Surveyor, own_connection, place_of, slots_of
 from collectors.keyscan.targets import Target
 from collectors.keyscan.walk import Plan
 from collectors.keyscan.wire import Pages
 from collectors.targets import Way
 from fleet.models import Cache
 
-DEPTH = 6
 
+def engine_of(scan: Scan, shards: list[ScanShard], control: Control, observe: Observe) -> Engine:
+    """Return the engine for a stored scan. Raise ReadError where the cache's secrets cannot be used.
 
-def engine_of(scan: Scan, shards: Sequence[ScanShard], control: Control, observe: Observe) -> Engine:
-    """Return the engine for a stored scan. Raise ReadError where the cache's secrets cannot be used."""
+    Where slots move, it changes the list of shards.
+    """
     cache, asked, separators = scan.cache, scan.asked, Separators()
     way = Way.to(cache)
     if way.broken:
@@ -42,6 +42,11 @@ def engine_of(scan: Scan, shards: Sequence[ScanShard], control: Control, observe
         wanted=frozenset(asked.fields or NAMES),
         relocate=lambda target: relocate(scan, shards, target),
     )
+    if any(slots_of(shard) for shard in shards):
+        surveyor = Surveyor(scan, shards, way.access)
+        job.relocate = surveyor.relocate
+        # Of a scan of some shards nobody could say which slots it was meant for.
+        job.survey = None if asked.shards else surveyor.survey
     return Engine(job, [target_of(shard) for shard in shards], observe)
 
 
@@ -64,18 +69,17 @@ def new_aggregate(asked: ScanOptions, separators: Separators) -> Aggregate:
 
 
 def target_of(shard: ScanShard) -> Target:
-    host, _colon, port = shard.address.rpartition(":")
-    return Target(host.strip("[]"), int(port), str(shard.number), shard.is_replica, shard.node_id)
+    host, port = place_of(shard)
+    return Target(host, port, str(shard.number), shard.is_replica, shard.node_id, slots_of(shard))
 
 
 def relocate(scan: Scan, shards: Sequence[ScanShard], target: Target) -> Target | None:
     """Return the node that serves a shard now; None where none does. Called in a thread of its own."""
     try:
-        return _relocate(scan, shards, target)
+        with own_connection():
+            return _relocate(scan, shards, target)
     except (ScanRefusedError, *AWAY):
         return None
-    finally:
-        connection.close()
 
 
 def _relocate(scan: Scan, shards: Sequence[ScanShard], target: Target) -> Target | None:

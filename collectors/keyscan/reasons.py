@@ -20,6 +20,7 @@ class Reason(StrEnum):
     WINDOW_OVER = auto()
     BUDGET_SPENT = auto()
     SHARDS_FAILED = auto()
+    SLOTS_MOVED = auto()
     ALL_WALKED = auto()
     CRASHED = auto()
     NO_NODES = auto()
@@ -30,6 +31,9 @@ class Reason(StrEnum):
     NO_SUCH_SHARD = auto()
     NOT_NOW = auto()
     PAUSED_CACHE = auto()
+    TOO_LONG = auto()
+    IS_MEASURED = auto()
+    NODE_BUSY = auto()
 
 
 SENTENCES = {
@@ -43,6 +47,7 @@ SENTENCES = {
     Reason.WINDOW_OVER: _("the quiet window is over"),
     Reason.BUDGET_SPENT: _("the daily budget of %(address)s is spent: %(limit)d seconds of its time"),
     Reason.SHARDS_FAILED: _("not every shard could be walked to the end: %(count)d of %(shards)d are missing"),
+    Reason.SLOTS_MOVED: _("slots kept moving between nodes: some keys may be missing"),
     Reason.ALL_WALKED: _("every shard was walked to the end"),
     Reason.CRASHED: _("the scan met errors of its own, again and again: %(count)d"),
     Reason.NO_NODES: _("The cache has no nodes yet: wait for its first poll."),
@@ -55,6 +60,9 @@ SENTENCES = {
     Reason.NO_SUCH_SHARD: _("The cache has no shard %(shard)d."),
     Reason.NOT_NOW: _("The scan is %(state)s: that is not possible now."),
     Reason.PAUSED_CACHE: _("The cache is paused."),
+    Reason.TOO_LONG: _("The key has more than %(elements)d elements: its server would be busy with it for too long."),
+    Reason.IS_MEASURED: _("The key is measured whole already, or its number of elements is not known."),
+    Reason.NODE_BUSY: _("%(address)s has no time for it now: %(why)s."),
 }
 
 

@@ -16,17 +16,16 @@ from typing import Any
 from django.db import connection
 
 from collectors.backlog import AWAY
-from collectors.keyscan import budget, holding, markers, results, schedules, starting, summary
+from collectors.keyscan import budget, concluding, holding, markers, results, schedules, starting
 from collectors.keyscan.aggregate import Aggregate
 from collectors.keyscan.control import Control
 from collectors.keyscan.models import Scan, ScanShard, ScanState
 from collectors.keyscan.node import NodeScan
 from collectors.keyscan.noting import biggest_of, note_progress, write_shard
 from collectors.keyscan.preparing import engine_of
-from collectors.keyscan.progress import NodeProgress, State
+from collectors.keyscan.progress import NodeProgress
 from collectors.keyscan.reasons import Reason
 from collectors.keyscan.results import Ending, Found
-from collectors.keyscan.walk import Plan
 from collectors.worker import Identity
 
 logger = logging.getLogger(__name__)
@@ -76,7 +75,7 @@ class Runner:
         self.fresh: dict[int, bytes] = {}
         self.biggest: dict[int, list[list[Any]]] = {}
         self.progress: Sequence[NodeProgress] = ()
-        self.busy_before = [shard.busy_seconds for shard in self.shards]
+        self.busy_before = {shard.pk: shard.busy_seconds for shard in self.shards}
         self._checkpoint_at = time.monotonic()
         self._paused_since: float | None = None
         self.engine = engine_of(scan, self.shards, self.control, self.observe)
@@ -120,7 +119,9 @@ class Runner:
         self._checkpoint_at = time.monotonic() + max(CHECKPOINT_SECONDS, took / CHECKPOINT_SHARE)
 
     def _pairs(self) -> list[tuple[ScanShard, NodeScan]]:
-        return list(zip(self.shards, self.engine.nodes, strict=True))
+        """Return the nodes with their rows; while slots or primaries move, a node may be without one for a moment."""
+        rows = {shard.address: shard for shard in list(self.shards)}
+        return [(row, node) for node in self.engine.nodes if (row := rows.get(node.target.label))]
 
     def _keep_books(self) -> None:
         while not self.ended.wait(BOOKS_SECONDS):
@@ -178,13 +179,15 @@ class Runner:
             self.control.stop()
 
     def _write_progress(self) -> None:
-        for number, (shard, node) in enumerate(self._pairs()):
-            shard.busy_seconds = self.busy_before[number] + node.gate.busy_seconds
-            if number < len(self.progress):
-                note_progress(shard, node, self.progress[number], self.biggest.get(shard.pk, []))
+        told = {seen.label: seen for seen in self.progress}
+        for shard, node in self._pairs():
+            shard.busy_seconds = self.busy_before.get(shard.pk, 0.0) + node.gate.busy_seconds
+            if seen := told.get(node.target.label):
+                note_progress(shard, node, seen, self.biggest.get(shard.pk, []))
             data = self.fresh.pop(shard.pk, None)
             write_shard(shard, data)
-        keys, size = sum(shard.keys for shard in self.shards), sum(shard.bytes for shard in self.shards)
+        shards = list(self.shards)
+        keys, size = sum(shard.keys for shard in shards), sum(shard.bytes for shard in shards)
         holding.held(self.scan).update(keys=keys, bytes=size)
 
     def _hand_over(self) -> None:
@@ -210,47 +213,12 @@ class Runner:
     def _store(self) -> None:
         if holding.renew(self.scan):
             self.scan.refresh_from_db(fields=("state",))
-            found = [found for pair in self._pairs() for found in found_of(*pair)]
-            results.store(self.scan, found, self._ending(), self._extra())
+            ending = concluding.ending_of(self.engine, self.scan.state == ScanState.STOPPING, self.spent)
+            extra = concluding.extra_of(self.engine)
+            results.store(self.scan, concluding.found_in(self._pairs()), ending, extra)
 
     def _write_last_progress(self) -> None:
         try:
             self._write_progress()
         except AWAY:
             connection.close()
-
-    def _ending(self) -> Ending:
-        states = [node.state for node in self.engine.nodes]
-        failed = states.count(State.FAILED)
-        if all(state == State.DONE for state in states):
-            return Ending(ScanState.DONE, Reason.ALL_WALKED, {})
-        if self.spent:
-            return Ending(ScanState.INCOMPLETE, Reason.BUDGET_SPENT, self.spent.as_data())
-        if self.scan.state == ScanState.STOPPING:
-            return Ending(ScanState.STOPPED, Reason.ASKED, {})
-        is_empty = not any(node.visited for node in self.engine.nodes)
-        state = ScanState.FAILED if is_empty else ScanState.INCOMPLETE
-        return Ending(state, Reason.SHARDS_FAILED, {"count": failed, "shards": len(states)})
-
-    def _extra(self) -> dict[str, Any]:
-        nodes = self.engine.nodes
-        missing = sorted({name for node in nodes if node.abilities for name in node.abilities.missing})
-        return {
-            "total": sum(part.total for node in nodes for part in node.parts),
-            "unreadable": sum(part.walk.unreadable for node in nodes for part in node.parts),
-            "missing": [summary.kind_text(name) for name in missing],
-            "estimates": self.scan.asked.samples < Plan().samples,
-            "has_memory": all(node.abilities.has_memory for node in nodes if node.abilities),
-            "separators": separators_of(nodes),
-        }
-
-
-def found_of(shard: ScanShard, node: NodeScan) -> list[Found]:
-    in_cluster = bool(node.abilities and node.abilities.in_cluster)
-    return [Found(shard, part.db, part.aggregate, in_cluster) for part in node.parts]
-
-
-def separators_of(nodes: Sequence[NodeScan]) -> list[str]:
-    trees = (part.aggregate.prefixes for node in nodes for part in node.parts)
-    chosen = next((tree.separators.chosen for tree in trees if tree.separators.chosen), ())
-    return [separator.decode() for separator in chosen]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from collectors.failures import ReadError
 from collectors.keyscan import part
-from collectors.keyscan.job import Job
+from collectors.keyscan.job import Job, UnservedError
 from collectors.keyscan.node import NodeScan
 from collectors.keyscan.progress import NodeProgress
 from collectors.keyscan.targets import Target
@@ -72,7 +72,10 @@ class Scan:
         due = self.nodes
         for _ in range(ROUNDS):
             await asyncio.gather(*(node.run() for node in due))
-            due = await self._moved()
+            try:
+                due = await self._moved()
+            except UnservedError:
+                break
             if not due:
                 break
         self.is_settled = not due

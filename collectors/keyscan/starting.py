@@ -43,6 +43,8 @@ def shard_of(scan: Scan, choice: Choice) -> ScanShard:
         address=choice.node.address,
         is_replica=choice.is_replica,
         total=choice.keys or 0,
+        # What is walked under these slots: whether they moved meanwhile is looked up at the end.
+        summary={"slots": choice.node.shard.slots} if choice.node.shard and choice.node.shard.slots else {},
     )
 
 

@@ -355,6 +355,8 @@ def test_every_reason_has_its_words(reason: Reason) -> None:
         "shard": 3,
         "scan": 4,
         "state": "done",
+        "elements": 6,
+        "why": "loading",
     }
 
     assert words(reason, data) == str(SENTENCES[reason]) % data

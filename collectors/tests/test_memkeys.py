@@ -150,6 +150,24 @@ def test_it_never_prints_the_password(valkey_server: ValkeyFactory) -> None:
     assert "s3cret" not in said.stdout + said.stderr
 
 
+def test_it_starts_without_apps_and_tables() -> None:
+    """Their start would take longer than most scans."""
+    heavy = {"django.db.models", "celery", "config.settings", "cryptography"}
+    script = f"import sys, collectors.keyscan.command; print(sorted({heavy} & set(sys.modules)))"
+
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
+
+    assert said.stdout.strip() == "[]"
+
+
+def test_it_knows_its_options_in_django_too() -> None:
+    said = subprocess.run(
+        [sys.executable, str(ROOT / "manage.py"), "help", "memkeys"], capture_output=True, text=True, check=True
+    )
+
+    assert "--store" in said.stdout
+
+
 def test_it_says_that_a_server_cannot_be_reached() -> None:
     said = memkeys(f"redis://127.0.0.1:{closed_port()}")
 
