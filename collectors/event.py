@@ -30,6 +30,7 @@ class Kind(models.TextChoices):
     CONFIG = "config", _("config change")
     EVICTION = "eviction", _("eviction")
     KEY_SCAN = "key-scan", _("key scan")
+    SWITCH = "switch", _("switch")
     DEPLOY = "deploy", _("deploy")
     SCALE_OUT = "scale-out", _("scale-out")
     LOAD_TEST = "load-test", _("load test")

@@ -40,6 +40,7 @@ MARKS: dict[str, Mark] = {
     Kind.CONFIG: Mark("C", "change"),
     Kind.EVICTION: Mark("E", "trouble"),
     Kind.KEY_SCAN: Mark("K", "change"),
+    Kind.SWITCH: Mark("U", "change"),
     Kind.DEPLOY: Mark("D", "note"),
     Kind.SCALE_OUT: Mark("O", "note"),
     Kind.LOAD_TEST: Mark("L", "note"),
@@ -202,6 +203,17 @@ def key_scan(event: Event) -> str:
     return _("Scan %(number)s of the keys: %(keys)s in all, %(size)s") % parts
 
 
+def switch(event: Event) -> str:
+    data = event.data
+    words = {
+        "off": _("Switch %(switch)s turned off: %(reason)s"),
+        "on": _("Switch %(switch)s turned on: %(reason)s"),
+        "step": _("Switch %(switch)s at %(percent)s %%: %(reason)s"),
+        "repointed": _("Switch %(switch)s pointed elsewhere: %(reason)s"),
+    }
+    return str(words[data["change"]] % data)
+
+
 SENTENCES: dict[str, Callable[[Event], str]] = {
     Kind.FAILOVER: failover,
     Kind.ROLE: role,
@@ -216,6 +228,7 @@ SENTENCES: dict[str, Callable[[Event], str]] = {
     Kind.CONFIG: config,
     Kind.EVICTION: eviction,
     Kind.KEY_SCAN: key_scan,
+    Kind.SWITCH: switch,
 }
 
 

@@ -41,6 +41,7 @@ KindName = Literal[
     "config",
     "eviction",
     "key-scan",
+    "switch",
     "deploy",
     "scale-out",
     "load-test",

@@ -122,6 +122,21 @@ def test_a_note_speaks_for_itself(kind: Kind) -> None:
     assert mark_of(event).tone == "note"
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("off", "Switch user-cache turned off: sick"),
+        ("step", "Switch user-cache at 10 %: sick"),
+        ("repointed", "Switch user-cache pointed elsewhere: sick"),
+        ("on", "Switch user-cache turned on: sick"),
+    ],
+)
+def test_a_switch_tells_its_change_and_the_reason(change: str, words: str) -> None:
+    data = {"switch": "user-cache", "change": change, "percent": 10, "reason": "sick"}
+
+    assert sentence(Event(kind=Kind.SWITCH, data=data)) == words
+
+
 def test_a_kind_of_a_later_version_still_has_a_mark() -> None:
     assert mark_of(Event(kind="unheard-of", at=noon())) == event_words.Mark("N", "note")
 
