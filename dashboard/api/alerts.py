@@ -12,19 +12,18 @@ from alerts import story
 from alerts.alert import Alert, AlertQuerySet
 from dashboard.alert_rows import AlertQuery, rule_title
 from dashboard.api.answers import problems
+from dashboard.api.paging import PageAnswer, PageQuery
 
 router = Router(tags=["alerts"], auth=callers())
 State = Literal["pending", "firing", "recovering", "resolved"]
 Severity = Literal["critical", "warning"]
 
 
-class AlertFilter(Schema):
+class AlertFilter(PageQuery):
     q: str = Field("", max_length=100, description="Part of a rule's, cache's or node's name.")
     label: str = Field("", max_length=100, description="A label, such as env=production.")
     severity: Severity | None = None
     state: list[State] = Field([], max_length=4, description="Given several times, any may fit.")
-    page: int = Field(1, ge=1, le=100_000)
-    page_size: int = Field(100, ge=1, le=500)
 
     def apply(self) -> AlertQuerySet:
         """Return what was asked for, worst first; without a state those that are not resolved."""
@@ -51,10 +50,7 @@ class AlertAnswer(Schema):
     incident: int | None
 
 
-class AlertPage(Schema):
-    count: int
-    page: int
-    page_size: int
+class AlertPage(PageAnswer):
     alerts: list[AlertAnswer]
 
 
@@ -62,9 +58,8 @@ class AlertPage(Schema):
 def list_alerts(request: HttpRequest, filters: Query[AlertFilter]) -> dict[str, Any]:
     """Worst first: firing before pending, critical before warning."""
     found = filters.apply()
-    first = (filters.page - 1) * filters.page_size
-    alerts = [alert_answer(alert) for alert in found[first : first + filters.page_size]]
-    return {"count": found.count(), "page": filters.page, "page_size": filters.page_size, "alerts": alerts}
+    alerts = [alert_answer(alert) for alert in found[filters.cut]]
+    return {**filters.told(found.count()), "alerts": alerts}
 
 
 def alert_answer(alert: Alert) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router, Schema, Status
+from ninja import Query, Router, Status
 from ninja.errors import HttpError
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from accounts.api_auth import callers
 from accounts.models import Role
 from dashboard import cache_changes
 from dashboard.api.answers import problems
+from dashboard.api.paging import PageQuery
 from dashboard.api.schemas import (
     NAME_PATTERN,
     NO_NUL,
@@ -35,13 +36,11 @@ NAME = re.compile(NAME_PATTERN)
 LABEL_PATTERN = r"^[a-z0-9_.-]{1,63}=.{1,200}$"
 
 
-class CacheFilter(Schema):
+class CacheFilter(PageQuery):
     text: str = Field("", max_length=200, pattern=NO_NUL, description="Part of the name or of the address.")
     label: list[Annotated[str, Field(pattern=LABEL_PATTERN)]] = Field(
         [], max_length=20, description="key=value; given several times, all must fit."
     )
-    page: int = Field(1, ge=1, le=100_000)
-    page_size: int = Field(100, ge=1, le=500)
 
     def apply(self) -> QuerySet[Cache]:
         caches = Cache.objects.all()
@@ -53,10 +52,8 @@ class CacheFilter(Schema):
 @router.get("", response={200: CachePage, **problems()}, operation_id="list_caches", summary="List caches")
 def list_caches(request: HttpRequest, filters: Query[CacheFilter]) -> dict[str, Any]:
     found = filters.apply()
-    first = (filters.page - 1) * filters.page_size
-    page = found[first : first + filters.page_size]
-    answers = [cache_answer(request, cache) for cache in page]
-    return {"count": found.count(), "page": filters.page, "page_size": filters.page_size, "caches": answers}
+    answers = [cache_answer(request, cache) for cache in found[filters.cut]]
+    return {**filters.told(found.count()), "caches": answers}
 
 
 @router.post(

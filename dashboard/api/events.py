@@ -21,6 +21,7 @@ from collectors.series import RangeError
 from dashboard import event_notes, failover_story
 from dashboard.api.answers import problems
 from dashboard.api.caches import cache_named
+from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.api.schemas import BIGGEST, NO_NUL, Labels, Name, Strict
 from dashboard.api.series import moment
 from dashboard.event_words import mark_of, sentence
@@ -54,14 +55,12 @@ Url = Annotated[str, Field(max_length=URL_LIMIT, pattern=NO_NUL, description="ht
 USUAL_SPAN = timedelta(days=7)
 
 
-class EventFilter(Schema):
+class EventFilter(PageQuery):
     cache: str = Field("", max_length=63, description="One cache's events, and the notes that concern it.")
     from_: str = Field("", alias="from", max_length=40, description="Epoch seconds or ISO 8601; 7 days before `to`.")
     to: str = Field("", max_length=40, description="Epoch seconds or ISO 8601; now where it is left out.")
     kind: list[KindName] = Field([], max_length=20, description="Given several times, any may fit.")
     parts: bool = Field(False, description="Also list events that are told as part of another one.")
-    page: int = Field(1, ge=1, le=100_000)
-    page_size: int = Field(100, ge=1, le=500)
 
     def apply(self) -> QuerySet[Event]:
         """Return the events asked for. Raise Http404 for an unknown cache and RangeError for times that are none."""
@@ -113,10 +112,7 @@ class EventAnswer(Schema):
     data: dict[str, Any]
 
 
-class EventPage(Schema):
-    count: int
-    page: int
-    page_size: int
+class EventPage(PageAnswer):
     events: list[EventAnswer]
 
 
@@ -162,9 +158,8 @@ class StoryAnswer(Schema):
 def list_events(request: HttpRequest, filters: Query[EventFilter]) -> dict[str, Any]:
     """Newest first. What began before the range and reaches into it is listed too."""
     found = filters.apply()
-    first = (filters.page - 1) * filters.page_size
-    events = [event_answer(request, event) for event in found[first : first + filters.page_size]]
-    return {"count": found.count(), "page": filters.page, "page_size": filters.page_size, "events": events}
+    events = [event_answer(request, event) for event in found[filters.cut]]
+    return {**filters.told(found.count()), "events": events}
 
 
 @router.post(

@@ -12,6 +12,7 @@ from accounts.api_auth import callers
 from dashboard import findings, overview
 from dashboard.api.answers import problems
 from dashboard.api.caches import cache_named
+from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.findings import Finding
 from dashboard.findings.reach import STUCK
 from dashboard.watched import watch
@@ -22,12 +23,10 @@ StateName = Literal["unreachable", "critical", "warning", "notice"]
 SERIOUS = ("unreachable", "critical", "warning")
 
 
-class FindingFilter(Schema):
+class FindingFilter(PageQuery):
     state: list[StateName] = Field(
         [], max_length=4, description="Given several times, any may fit; all but notices where left out."
     )
-    page: int = Field(1, ge=1, le=100_000)
-    page_size: int = Field(100, ge=1, le=500)
 
 
 class FindingAnswer(Schema):
@@ -39,10 +38,7 @@ class FindingAnswer(Schema):
     url: str = Field(description="The page that shows it.")
 
 
-class FindingPage(Schema):
-    count: int
-    page: int
-    page_size: int
+class FindingPage(PageAnswer):
     findings: list[FindingAnswer]
 
 
@@ -63,9 +59,8 @@ def list_findings(request: HttpRequest, filters: Query[FindingFilter]) -> dict[s
     rows = [row for row in overview.read(timezone.now()) if not row.cache.is_paused]
     found = [(row.cache, finding) for row in rows for finding in row.findings if finding.state in wanted]
     found.sort(key=lambda pair: (pair[1].rank, pair[0].name))
-    first = (filters.page - 1) * filters.page_size
-    page = [finding_answer(request, *pair) for pair in found[first : first + filters.page_size]]
-    return {"count": len(found), "page": filters.page, "page_size": filters.page_size, "findings": page}
+    page = [finding_answer(request, *pair) for pair in found[filters.cut]]
+    return {**filters.told(len(found)), "findings": page}
 
 
 @router.get(

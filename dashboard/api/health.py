@@ -12,18 +12,10 @@ from accounts.api_auth import callers
 from collectors.models import NodeStatus, PollWorker
 from dashboard import own_health, parts
 from dashboard.api.answers import problems
+from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.own_health import CachePolls
 
 router = Router(tags=["health"], auth=callers())
-
-
-class PageQuery(Schema):
-    page: int = Field(1, ge=1, le=100_000)
-    page_size: int = Field(100, ge=1, le=500)
-
-    @property
-    def span(self) -> slice:
-        return slice((self.page - 1) * self.page_size, self.page * self.page_size)
 
 
 class CheckAnswer(Schema):
@@ -77,10 +69,7 @@ class PollAnswer(Schema):
     connections: int | None
 
 
-class PollPage(Schema):
-    count: int
-    page: int
-    page_size: int
+class PollPage(PageAnswer):
     caches: list[PollAnswer]
 
 
@@ -96,10 +85,7 @@ class SilentAnswer(Schema):
     failed_reason: str | None
 
 
-class SilentPage(Schema):
-    count: int
-    page: int
-    page_size: int
+class SilentPage(PageAnswer):
     nodes: list[SilentAnswer]
 
 
@@ -122,8 +108,8 @@ def read_health(request: HttpRequest) -> dict[str, Any]:
 )
 def list_polls(request: HttpRequest, query: Query[PageQuery]) -> dict[str, Any]:
     rows = own_health.caches()
-    page = [poll_answer(polls) for polls in own_health.polls_of(list(rows[query.span]))]
-    return {"count": rows.count(), "page": query.page, "page_size": query.page_size, "caches": page}
+    page = [poll_answer(polls) for polls in own_health.polls_of(list(rows[query.cut]))]
+    return {**query.told(rows.count()), "caches": page}
 
 
 @router.get(
@@ -135,8 +121,8 @@ def list_polls(request: HttpRequest, query: Query[PageQuery]) -> dict[str, Any]:
 def list_silent_nodes(request: HttpRequest, query: Query[PageQuery]) -> dict[str, Any]:
     """The longest silent first; those of paused caches are not asked."""
     rows = own_health.failing_nodes()
-    page = [silent_answer(status) for status in rows[query.span]]
-    return {"count": rows.count(), "page": query.page, "page_size": query.page_size, "nodes": page}
+    page = [silent_answer(status) for status in rows[query.cut]]
+    return {**query.told(rows.count()), "nodes": page}
 
 
 def poll_answer(polls: CachePolls) -> dict[str, Any]:

@@ -22,20 +22,19 @@ from dashboard import timeline
 from dashboard.alert_rows import AlertQuery
 from dashboard.api.alerts import AlertAnswer, Severity, alert_answer
 from dashboard.api.answers import problems
+from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.api.schemas import BIGGEST, NO_NUL, Strict
 
 router = Router(tags=["incidents"], auth=callers())
 operators = callers(Role.OPERATOR)
 
 
-class IncidentFilter(Schema):
+class IncidentFilter(PageQuery):
     q: str = Field("", max_length=100, description="Part of the title or of the cache's name.")
     label: str = Field("", max_length=100, description="A label of the cache, such as env=production.")
     severity: Severity | None = None
     state: Literal["open", "closed"] | None = None
     span: Literal["1d", "7d", "30d", "all"] = Field("all", description="Opened within this time.")
-    page: int = Field(1, ge=1, le=100_000)
-    page_size: int = Field(100, ge=1, le=500)
 
     def apply(self) -> QuerySet[Incident]:
         query = AlertQuery(self.q.strip(), self.label.strip(), self.severity or "", self.span)
@@ -75,10 +74,7 @@ class WholeIncident(IncidentAnswer):
     timeline: list[TimelineAnswer] = Field(description="Every change, decision, message and answer, oldest first.")
 
 
-class IncidentPage(Schema):
-    count: int
-    page: int
-    page_size: int
+class IncidentPage(PageAnswer):
     incidents: list[IncidentAnswer]
 
 
@@ -86,9 +82,8 @@ class IncidentPage(Schema):
 def list_incidents(request: HttpRequest, filters: Query[IncidentFilter]) -> dict[str, Any]:
     """Newest first."""
     found = filters.apply()
-    first = (filters.page - 1) * filters.page_size
-    rows = [incident_answer(request, row) for row in found[first : first + filters.page_size]]
-    return {"count": found.count(), "page": filters.page, "page_size": filters.page_size, "incidents": rows}
+    rows = [incident_answer(request, row) for row in found[filters.cut]]
+    return {**filters.told(found.count()), "incidents": rows}
 
 
 @router.get(

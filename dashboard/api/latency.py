@@ -13,6 +13,7 @@ from collectors.series import RangeError
 from dashboard.api.answers import compressed_json, problems
 from dashboard.api.caches import cache_named
 from dashboard.api.commands import RangeQuery
+from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.api.slowlog import RefusalAnswer
 from dashboard.latency import LatencyNode, NodeEvents, latency_of
 
@@ -21,8 +22,7 @@ router = Router(tags=["caches"], auth=callers())
 LONGEST_SECONDS = 7 * 86_400
 
 
-class LatencyQuery(RangeQuery):
-    page: int = Field(1, ge=1, le=100_000, description="Which page of moments.")
+class LatencyQuery(RangeQuery, PageQuery):
     page_size: int = Field(50, ge=1, le=500)
 
     def short_span(self) -> tuple[datetime, datetime]:
@@ -69,7 +69,7 @@ class MomentAnswer(Schema):
     milliseconds: int
 
 
-class LatencyAnswer(Schema):
+class LatencyAnswer(PageAnswer):
     cache: str
     start: datetime
     end: datetime
@@ -77,8 +77,6 @@ class LatencyAnswer(Schema):
     refused: list[RefusalAnswer] = Field(description="Why some nodes tell nothing.")
     events: list[LatencyEventAnswer] = Field(description="What took longest first, 200 at most.")
     count: int = Field(description="How many moments there are.")
-    page: int
-    page_size: int
     moments: list[MomentAnswer] = Field(description="Newest first.")
 
 
@@ -92,8 +90,6 @@ def read_latency(request: HttpRequest, name: str, query: Query[LatencyQuery]) ->
     """Round trips are those of our polls, from raw samples. Events are what LATENCY of the servers told, kept."""
     cache, (start, end) = cache_named(name), query.short_span()
     found = latency_of(cache, start, end, query.node)
-    first = (query.page - 1) * query.page_size
-    moments = found.moments[first : first + query.page_size]
     answer: dict[str, Any] = {
         "cache": cache.name,
         "start": start,
@@ -101,13 +97,11 @@ def read_latency(request: HttpRequest, name: str, query: Query[LatencyQuery]) ->
         "nodes": [round_trip_answer(node) for node in found.nodes],
         "refused": [asdict(refusal) for refusal in found.refused],
         "events": [event_answer(one) for one in found.events],
-        "count": found.moments.count(),
-        "page": query.page,
-        "page_size": query.page_size,
+        **query.told(found.moments.count()),
         "moments": [
             {"node_id": one.node_id, "node": one.node.address, "event": one.event}
             | {"at": one.at, "milliseconds": one.milliseconds}
-            for one in moments
+            for one in found.moments[query.cut]
         ],
     }
     return compressed_json(request, answer)

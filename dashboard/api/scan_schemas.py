@@ -8,6 +8,7 @@ from pydantic import Field
 
 from collectors.keyscan.exact import SAMPLES
 from collectors.keyscan.options import TOP_LIMIT, ScanOptions
+from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.api.schemas import NO_NUL, Name, Strict, Whole
 from dashboard.scan_form import MATCH_LIMIT, SAMPLES_LIMIT
 
@@ -43,18 +44,16 @@ class BrakeGiven(Strict):
     brake: Brake
 
 
-class ScanFilter(Schema):
+class ScanFilter(PageQuery):
     cache: str = Field("", max_length=63)
     state: Literal["", "open"] | StateName = Field("", description="`open` are those under way.")
-    page: int = Field(1, ge=1, le=100_000)
     page_size: int = Field(50, ge=1, le=200)
 
 
-class KeyFilter(Schema):
+class KeyFilter(PageQuery):
     shard: int = Field(0, ge=0, le=100_000, description="0 is all of them.")
     type: str = Field("", max_length=40)
     sort: Literal["size", "elements"] = "size"
-    page: int = Field(1, ge=1, le=10_000)
     page_size: int = Field(PAGE, ge=1, le=1_000)
 
 
@@ -82,10 +81,7 @@ class ScanAnswer(Schema):
     bytes: int
 
 
-class ScanPage(Schema):
-    count: int
-    page: int
-    page_size: int
+class ScanPage(PageAnswer):
     scans: list[ScanAnswer]
 
 

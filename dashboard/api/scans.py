@@ -48,9 +48,8 @@ def list_scans(request: HttpRequest, filters: Query[ScanFilter]) -> dict[str, An
     scans = scans.filter(cache=cache_named(filters.cache)) if filters.cache else scans
     if filters.state:
         scans = scans.under_way() if filters.state == "open" else scans.filter(state=filters.state)
-    first = (filters.page - 1) * filters.page_size
-    rows = [scan_json(scan) for scan in scans[first : first + filters.page_size]]
-    return {"count": scans.count(), "page": filters.page, "page_size": filters.page_size, "scans": rows}
+    rows = [scan_json(scan) for scan in scans[filters.cut]]
+    return {**filters.told(scans.count()), "scans": rows}
 
 
 @router.post(
@@ -153,8 +152,7 @@ def cancel_scan(request: HttpRequest, pk: int) -> dict[str, Any]:
 )
 def list_keys(request: HttpRequest, pk: int, filters: Query[KeyFilter]) -> HttpResponse:
     scan, naming = scan_of(pk), Naming.for_reader(request)
-    first = (filters.page - 1) * filters.page_size
-    keys = list(found.top_keys(scan, filters.shard, filters.type, filters.sort))[first : first + filters.page_size]
+    keys = list(found.top_keys(scan, filters.shard, filters.type, filters.sort))[filters.cut]
     rows = [export.key_json(key, naming) for key in keys]
     return compressed_json(request, {"page": filters.page, "page_size": filters.page_size, "keys": rows})
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import BeforeValidator, ConfigDict, Field
 
+from dashboard.api.paging import PageAnswer
 from fleet.labels import LABEL_LIMIT, VALUE_LIMIT
 from fleet.registration import ADDRESS_LIMIT, PASSWORD_LIMIT
 
@@ -125,10 +126,7 @@ class CacheAnswer(Schema):
     revision: int
 
 
-class CachePage(Schema):
-    count: int = Field(description="How many caches fit the filter.")
-    page: int
-    page_size: int
+class CachePage(PageAnswer):
     caches: list[CacheAnswer]
 
 

@@ -21,6 +21,7 @@ from alerts.silence import Silence
 from collectors.series import RangeError
 from dashboard.api.alerts import AlertAnswer, alert_answer
 from dashboard.api.answers import problems
+from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.api.schemas import BIGGEST, NO_NUL, Strict
 from dashboard.api.series import moment
 
@@ -32,10 +33,8 @@ Lines = Annotated[list[Line], Field(min_length=1, max_length=20, description="Al
 When = Annotated[str, Field(min_length=1, max_length=40, description="ISO 8601 (UTC where no zone is given).")]
 
 
-class SilenceFilter(Schema):
+class SilenceFilter(PageQuery):
     active: bool = Field(False, description="Only those in force now.")
-    page: int = Field(1, ge=1, le=100_000)
-    page_size: int = Field(100, ge=1, le=500)
 
 
 class Matchers(Strict):
@@ -57,10 +56,7 @@ class SilenceAnswer(Schema):
     ends_at: datetime
 
 
-class SilencePage(Schema):
-    count: int
-    page: int
-    page_size: int
+class SilencePage(PageAnswer):
     silences: list[SilenceAnswer]
 
 
@@ -73,9 +69,8 @@ class SilencePreview(Schema):
 def list_silences(request: HttpRequest, filters: Query[SilenceFilter]) -> dict[str, Any]:
     """Those that end last come first."""
     rows = Silence.objects.active(timezone.now()) if filters.active else Silence.objects.all()
-    first = (filters.page - 1) * filters.page_size
-    found = list(rows.order_by("-ends_at", "-pk")[first : first + filters.page_size])
-    return {"count": rows.count(), "page": filters.page, "page_size": filters.page_size, "silences": found}
+    found = list(rows.order_by("-ends_at", "-pk")[filters.cut])
+    return {**filters.told(rows.count()), "silences": found}
 
 
 @router.post(

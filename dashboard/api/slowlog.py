@@ -16,6 +16,7 @@ from dashboard import slow_entries
 from dashboard.api.answers import compressed_json, problems
 from dashboard.api.caches import cache_named
 from dashboard.api.commands import RangeQuery
+from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.api.schemas import NO_NUL
 from dashboard.refusals import refusals
 
@@ -23,13 +24,12 @@ router = Router(tags=["caches"], auth=callers())
 Text = Annotated[str, Field(max_length=100, pattern=NO_NUL)]
 
 
-class SlowlogQuery(RangeQuery):
+class SlowlogQuery(RangeQuery, PageQuery):
     log: Literal["", "slow", "large-request", "large-reply"] = Field(
         "", description="Only this log; all where left out."
     )
     command: Text = Field("", description="Only this command, as a group names it.")
     key_prefix: Text | None = Field(None, description="Only this prefix, as a group names it; it may be empty.")
-    page: int = Field(1, ge=1, le=100_000, description="Which page of entries.")
     page_size: int = Field(50, ge=1, le=500)
 
     def filter(self, node_ids: list[int]) -> SlowFilter:
@@ -75,7 +75,7 @@ class SlowEntryAnswer(Schema):
     missed: int = Field(description="So many entries before this one were lost before they were read.")
 
 
-class SlowlogAnswer(Schema):
+class SlowlogAnswer(PageAnswer):
     cache: str
     start: datetime
     end: datetime
@@ -84,8 +84,6 @@ class SlowlogAnswer(Schema):
     refused: list[RefusalAnswer] = Field(description="Why logs of some nodes are not read.")
     groups: list[SlowGroupAnswer] = Field(description="The heaviest of each log, 100 in all.")
     count: int = Field(description="How many entries fit.")
-    page: int
-    page_size: int
     entries: list[SlowEntryAnswer] = Field(description="Newest first.")
 
 
@@ -102,8 +100,7 @@ def read_slowlog(request: HttpRequest, name: str, query: Query[SlowlogQuery]) ->
     losses = slow_entries.losses(chosen)
     present = list(cache.nodes.present().values_list("pk", flat=True))
     entries = chosen.entries()
-    first = (query.page - 1) * query.page_size
-    page = entries.select_related("node").order_by("-started_at", "-pk")[first : first + query.page_size]
+    page = entries.select_related("node").order_by("-started_at", "-pk")[query.cut]
     answer: dict[str, Any] = {
         "cache": cache.name,
         "start": chosen.start,
@@ -112,9 +109,7 @@ def read_slowlog(request: HttpRequest, name: str, query: Query[SlowlogQuery]) ->
         "dropped": losses.dropped,
         "refused": [asdict(refusal) for refusal in refusals(present, slow_entries.COMMANDS)],
         "groups": [group_answer(group) for group in slowlog.groups(chosen)],
-        "count": entries.count(),
-        "page": query.page,
-        "page_size": query.page_size,
+        **query.told(entries.count()),
         "entries": [entry_answer(entry) for entry in page],
     }
     return compressed_json(request, answer)
