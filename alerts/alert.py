@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from alerts.clock import AT_REST, Clock, Phase
+from alerts.clock import AT_REST, Clock, Phase, step
 from alerts.reason import Reason
 from alerts.rule import Rule
 from alerts.spec import CRITICAL, NONE, WARNING, Level
@@ -108,6 +108,26 @@ def state_of(warning: Clock, critical: Clock) -> tuple[Alert.State, Level]:
     if Phase.PENDING in {warning.phase, critical.phase}:
         return Alert.State.PENDING, CRITICAL if critical.phase is Phase.PENDING else WARNING
     return Alert.State.RESOLVED, NONE
+
+
+def stepped(
+    clocks: tuple[Clock, Clock], level: Level | None, tick: int, hold: int, keep: int, may_begin: bool = True
+) -> tuple[Clock, Clock]:
+    """Return the clocks of the two levels after a tick with this verdict."""
+    warning, critical = (
+        step(_sane(clock, tick), None if level is None else level >= bar, tick, hold, keep, may_begin)
+        for clock, bar in zip(clocks, (WARNING, CRITICAL), strict=True)
+    )
+    return warning, critical
+
+
+def _sane(clock: Clock, tick: int) -> Clock:
+    """Return a clock without times ahead of the tick, which a clock that was set back leaves behind."""
+    if clock == AT_REST:
+        return clock
+    return Clock(
+        *(time if time is None else min(time, tick) for time in (clock.active_at, clock.fired_at, clock.kept_since))
+    )
 
 
 def moment(seconds: int) -> datetime:

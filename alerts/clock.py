@@ -42,12 +42,15 @@ class Clock:
 AT_REST = Clock()
 
 
-def step(clock: Clock, is_true: bool | None, tick: int, hold: int, keep: int) -> Clock:
+def step(clock: Clock, is_true: bool | None, tick: int, hold: int, keep: int, may_begin: bool = True) -> Clock:
     """Return the clock after a tick at which the condition was true, false or not to be judged (None).
 
     It fires once true for `hold` seconds and is over once false for `keep` seconds; equality counts in
     both. A tick that is not newer than what the clock has seen may be given again: nothing changes twice.
+    Where nothing may begin, what waits begins to wait anew afterwards; what fires goes on.
     """
+    if not may_begin and not clock.is_firing:
+        return AT_REST
     if is_true is None:
         return clock
     return _rise(clock, tick, hold) if is_true else _fall(clock, tick, keep)

@@ -14,14 +14,12 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from alerts import judged_rules, judging, measures, scene, telling
-from alerts.alert import SEVERITIES, Alert, EvaluationMark, Transition, moment, state_of, stored
+from alerts.alert import SEVERITIES, Alert, EvaluationMark, Transition, moment, state_of, stepped, stored
 from alerts.change import Change, transition
-from alerts.clock import AT_REST, Clock, step
 from alerts.judging import Verdict
 from alerts.reason import Reason
 from alerts.rule import Override, Rule
 from alerts.scene import Watched
-from alerts.spec import CRITICAL, NONE, WARNING
 from alerts.spec_form import SpecError
 
 logger = logging.getLogger(__name__)
@@ -139,13 +137,10 @@ class Book:
         alert = self.active.get(key)
         if alert is None and not verdict.level:
             return
-        cache = verdict.target.cache
-        is_over = alert is not None and verdict.level == NONE
-        is_waiting = alert is None or alert.state == Alert.State.PENDING
-        if is_waiting and not is_over and not cache.is_calm(verdict.spec.calm, self.at):
-            # After a restart or failover nothing new begins for a while; what is over still ends.
-            return
-        self._move(alert or self._new(rule, verdict), verdict, is_new=alert is None)
+        # After a restart or failover nothing new begins for a while; what fires goes on, and ends.
+        may_begin = verdict.target.cache.is_calm(verdict.spec.calm, self.at)
+        if alert or may_begin:
+            self._move(alert or self._new(rule, verdict), verdict, may_begin, is_new=alert is None)
 
     def _new(self, rule: Rule, verdict: Verdict) -> Alert:
         target = verdict.target
@@ -164,12 +159,9 @@ class Book:
             judged_at=self.at,
         )
 
-    def _move(self, alert: Alert, verdict: Verdict, is_new: bool) -> None:
+    def _move(self, alert: Alert, verdict: Verdict, may_begin: bool, is_new: bool) -> None:
         level, spec = verdict.level, verdict.spec
-        warning, critical = (
-            step(_sane(clock, self.tick), None if level is None else level >= bar, self.tick, spec.hold, spec.keep)
-            for clock, bar in zip(alert.clocks, (WARNING, CRITICAL), strict=True)
-        )
+        warning, critical = stepped(alert.clocks, level, self.tick, spec.hold, spec.keep, may_begin)
         was = (alert.state, alert.severity, alert.reason)
         state, reached = state_of(warning, critical)
         alert.warning_clock, alert.critical_clock = stored(warning), stored(critical)
@@ -244,12 +236,3 @@ UPDATED = (
     "judged_at",
 )
 RENEWED = ("began_at", "labels", "node_address", "cache_name", "rule_key")
-
-
-def _sane(clock: Clock, tick: int) -> Clock:
-    """Return a clock without times ahead of the tick, which a clock that was set back leaves behind."""
-    if clock == AT_REST:
-        return clock
-    return Clock(
-        *(time if time is None else min(time, tick) for time in (clock.active_at, clock.fired_at, clock.kept_since))
-    )

@@ -25,6 +25,21 @@ def initials(phases: list[Phase]) -> str:
     return "".join(phase[0] for phase in phases)
 
 
+def test_nothing_begins_where_it_may_not_and_what_waits_waits_anew() -> None:
+    waiting, firing = Clock(active_at=0), Clock(active_at=0, fired_at=0)
+
+    after = [step(one, True, 60, hold=60, keep=0, may_begin=False) for one in (AT_REST, waiting, firing)]
+
+    assert after == [AT_REST, AT_REST, firing]
+
+
+@pytest.mark.parametrize("is_true", [False, None])
+def test_what_fires_goes_on_where_nothing_may_begin(is_true: bool | None) -> None:
+    firing = Clock(active_at=0, fired_at=0)
+
+    assert step(firing, is_true, 60, 0, 60, may_begin=False) == step(firing, is_true, 60, 0, 60)
+
+
 @pytest.mark.parametrize(
     ("conditions", "hold", "keep", "expected"),
     [

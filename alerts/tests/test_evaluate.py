@@ -320,17 +320,32 @@ def test_what_is_asked_of_replicas_ends_for_a_node_that_was_promoted() -> None:
     assert (states(), Alert.objects.get().reason) == (["resolved"], Reason.RULE_CHANGED)
 
 
-def test_what_is_pending_ends_after_such_events_too() -> None:
-    rule(calm={"restart": "5m"}, **{"for": "5m"})
+def test_what_waits_begins_to_wait_anew_after_such_events() -> None:
+    rule(calm={"restart": "30s"}, **{"for": "30s"})
     watched = fleet()
     watched.poll(0.85)
     Event.objects.create(cache=watched.cache, kind=Kind.RESTART, at=watched.at)
 
-    watched.poll(0.85)
-    assert states() == ["pending"]
+    # Nothing begins until 30 s after the restart, and only then does the rule's own time.
+    assert [states_after(watched, 0.85) for _ in range(4)] == [[], ["pending"], ["pending"], ["firing"]]
 
-    watched.poll(0.5)
-    assert states() == []
+
+def test_the_worse_level_begins_after_them_too() -> None:
+    rule(calm={"restart": "30s"})
+    watched = fleet()
+    watched.poll(0.85)
+    Event.objects.create(cache=watched.cache, kind=Kind.RESTART, at=watched.at)
+
+    watched.poll(0.95)
+    assert Alert.objects.get().severity == "warning"
+
+    watched.poll(0.95)
+    assert Alert.objects.get().severity == "critical"
+
+
+def states_after(watched: Fleet, *memory: float | None) -> list[str]:
+    watched.poll(*memory)
+    return states()
 
 
 @pytest.mark.parametrize(
