@@ -20,11 +20,11 @@ SEVERITIES = {WARNING: "warning", CRITICAL: "critical"}
 
 class AlertQuerySet(models.QuerySet["Alert"]):
     def active(self) -> Self:
-        """Return those that are pending, firing or recovering."""
+        """Return those that are not resolved."""
         return self.exclude(state=Alert.State.RESOLVED)
 
     def firing(self) -> Self:
-        return self.filter(state__in=(Alert.State.FIRING, Alert.State.RECOVERING))
+        return self.filter(state__in=FIRING_STATES)
 
 
 class Alert(models.Model):
@@ -34,6 +34,7 @@ class Alert(models.Model):
         PENDING = "pending", _("pending")
         FIRING = "firing", _("firing")
         RECOVERING = "recovering", _("recovering")
+        FLAPPING = "flapping", _("flapping")
         RESOLVED = "resolved", _("resolved")
 
     rule = models.ForeignKey(Rule, on_delete=models.SET_NULL, null=True, related_name="alerts")
@@ -60,6 +61,8 @@ class Alert(models.Model):
     # Clocks of the two levels, each [active_at, fired_at, kept_since] in seconds since the epoch.
     warning_clock = models.JSONField(default=list)
     critical_clock = models.JSONField(default=list)
+    # Ticks of late at which it fired, in seconds since the epoch, those of earlier episodes too: alerts/flap.py.
+    firings = models.JSONField(default=list)
     # Times are those of ticks.
     began_at = models.DateTimeField()
     fired_at = models.DateTimeField(null=True)
@@ -87,7 +90,11 @@ class Alert(models.Model):
 
     @property
     def is_firing(self) -> bool:
-        return self.state in {Alert.State.FIRING, Alert.State.RECOVERING}
+        return self.state in FIRING_STATES
+
+
+# What counts as firing to the outside.
+FIRING_STATES = (Alert.State.FIRING, Alert.State.RECOVERING, Alert.State.FLAPPING)
 
 
 def _clock(stored: list[int | None]) -> Clock:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from alerts.alert import Alert, Transition
+from alerts.alert import FIRING_STATES, Alert, Transition
 from alerts.judging import Verdict
 
 
@@ -18,11 +18,16 @@ class Change:
 
     @property
     def begins(self) -> bool:
-        return self.alert.is_firing and self.was not in {Alert.State.FIRING, Alert.State.RECOVERING}
+        return self.alert.is_firing and self.was not in FIRING_STATES
 
     @property
     def ends(self) -> bool:
-        return not self.alert.is_firing and self.was in {Alert.State.FIRING, Alert.State.RECOVERING}
+        return not self.alert.is_firing and self.was in FIRING_STATES
+
+    @property
+    def flaps(self) -> bool:
+        """Return whether it flaps from now on."""
+        return self.alert.state == Alert.State.FLAPPING != self.was
 
 
 def transition(change: Change, at: datetime) -> Transition:

@@ -14,7 +14,7 @@ class Decision(models.Model):
         REPEATED = "repeated", _("told again")
         SILENCED = "silenced", _("silenced")
         HIDDEN = "hidden", _("hidden behind another alert")
-        FLAPPING = "flapping", _("kept back: it flaps")
+        FLAPPING = "flapping", _("told once: it flaps")
         STORM = "storm", _("told together with many others")
         NOWHERE = "nowhere", _("no channel on its way")
         ENDED = "ended", _("told to be over")

@@ -47,12 +47,25 @@ def waited(decision: Decision) -> str:
     return _("News were kept back: its route tells them once in %(time)s at most.") % {"time": time}
 
 
+def flapping(decision: Decision) -> str:
+    """Return how often it fired, and until when it counts as one."""
+    count, data = int(decision.data.get("count", 0)), decision.data
+    words = ngettext(
+        "%(about)s flaps: it fired %(count)d time within %(time)s. It is over once it was calm for %(calm)s.",
+        "%(about)s flaps: it fired %(count)d times within %(time)s. It is over once it was calm for %(calm)s.",
+        count,
+    )
+    times = {"time": span(float(data.get("seconds", 0))), "calm": span(float(data.get("calm", 0)))}
+    return words % {"about": about(decision), "count": count, **times}
+
+
 SENTENCES: dict[str, Callable[[Decision], str]] = {
     What.TOLD: told,
     What.NOWHERE: nowhere,
     What.SILENCED: silenced,
     What.JOINED: joined,
     What.WAITED: waited,
+    What.FLAPPING: flapping,
     What.REPEATED: lambda decision: _("Told again: it goes on, and nobody acknowledged it."),
     What.ENDED: lambda decision: _("Told to be over."),
     What.ENDED_UNTOLD: lambda decision: _("It was over before anybody was told, so nobody is told of the end."),

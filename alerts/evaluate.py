@@ -12,9 +12,10 @@ from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Q
 
-from alerts import judged_rules, judging, measures, scene, telling
-from alerts.alert import SEVERITIES, Alert, EvaluationMark, Transition, moment, state_of, stepped, stored
+from alerts import flap, judged_rules, judging, measures, scene, telling
+from alerts.alert import FIRING_STATES, SEVERITIES, Alert, EvaluationMark, Transition, moment, state_of, stepped, stored
 from alerts.change import Change, transition
 from alerts.judging import Verdict
 from alerts.reason import Reason
@@ -91,7 +92,7 @@ def _judge(
     down = measures.down(caches, at)
     found = measures.read(caches, at, wanted, down)
     silent = frozenset(node_id for node_id, is_down in down.items() if is_down)
-    book = Book(caches, tick, active_alerts(caches))
+    book = Book(caches, tick, known_alerts(caches, at))
     outcome = Outcome()
     for rule in sound:
         for verdict in judging.verdicts(rule, overrides.get(rule.pk, ()), caches, found, silent):
@@ -114,18 +115,22 @@ def _is_sound(rule: Rule) -> bool:
         return False
 
 
-def active_alerts(caches: Iterable[Watched]) -> Iterable[Alert]:
-    """Return the alerts of these caches that are not over, locked."""
-    return Alert.objects.active().filter(cache__in=[cache.id for cache in caches]).select_for_update()
+def known_alerts(caches: Iterable[Watched], at: datetime) -> Iterable[Alert]:
+    """Return the alerts of these caches that are not over, or were a short time ago, locked."""
+    lately = at - timedelta(seconds=flap.LONGEST_WINDOW)
+    rows = Alert.objects.filter(~Q(state=Alert.State.RESOLVED) | Q(resolved_at__gt=lately))
+    return rows.filter(cache__in=[cache.id for cache in caches]).select_for_update()
 
 
 class Book:
-    """The active alerts of some caches, and what one tick changes of them; only `save` needs a database."""
+    """The alerts of some caches, and what one tick changes of them; only `save` needs a database."""
 
-    def __init__(self, caches: Iterable[Watched], tick: int, active: Iterable[Alert]) -> None:
+    def __init__(self, caches: Iterable[Watched], tick: int, known: Iterable[Alert]) -> None:
         self.caches = {cache.id: cache for cache in caches}
         self.tick, self.at = tick, moment(tick)
-        self.active = {(alert.rule_id, alert.target): alert for alert in active}
+        found = {(alert.rule_id, alert.target): alert for alert in known}
+        self.active = {key: alert for key, alert in found.items() if alert.state != Alert.State.RESOLVED}
+        self.firings = {key: alert.firings for key, alert in found.items()}
         self.seen: set[tuple[int | None, str]] = set()
         self.changes: list[Change] = []
         self._changed: list[Alert] = []
@@ -155,27 +160,38 @@ class Book:
             node_address=target.node.address if target.node else "",
             labels={**verdict.spec.labels, **target.labels},
             state="",
+            firings=self.firings.get((rule.pk, target.key), []),
             began_at=self.at,
             judged_at=self.at,
         )
 
     def _move(self, alert: Alert, verdict: Verdict, may_begin: bool, is_new: bool) -> None:
         level, spec = verdict.level, verdict.spec
-        warning, critical = stepped(alert.clocks, level, self.tick, spec.hold, spec.keep, may_begin)
+        keep = flap.calm(spec) if alert.state == Alert.State.FLAPPING else spec.keep
+        before = alert.clocks
+        warning, critical = stepped(before, level, self.tick, spec.hold, keep, may_begin)
         was = (alert.state, alert.severity, alert.reason)
         state, reached = state_of(warning, critical)
         alert.warning_clock, alert.critical_clock = stored(warning), stored(critical)
-        alert.state, alert.judged_at = state, self.at
+        if state == Alert.State.FIRING != state_of(*before)[0]:
+            alert.firings = flap.recent(alert.firings, self.tick, spec)
+        alert.state, alert.judged_at = self._shown(alert, state), self.at
         alert.severity = SEVERITIES.get(reached, alert.severity)
         alert.reason = verdict.reason if level or level is None else Reason.THRESHOLD
         # The value that broke the bound stays while the alert recovers: beside it a healthy one would mislead.
         if is_new or (level and verdict.value is not None):
             alert.value, alert.bound = verdict.value, verdict.bound
-        if alert.is_firing and was[0] not in {Alert.State.FIRING, Alert.State.RECOVERING}:
+        if alert.is_firing and was[0] not in FIRING_STATES:
             alert.fired_at = self.at
         if state == Alert.State.RESOLVED:
             alert.resolved_at = self.at
         self._note(alert, was, verdict)
+
+    @staticmethod
+    def _shown(alert: Alert, state: Alert.State) -> Alert.State:
+        """Return the state that people see: what fires too often flaps until it is calm."""
+        flaps = alert.state == Alert.State.FLAPPING or len(alert.firings) >= flap.TIMES
+        return Alert.State.FLAPPING if flaps and state in FIRING_STATES else state
 
     def _note(self, alert: Alert, was: tuple[str, str, str], verdict: Verdict | None) -> None:
         self._changed.append(alert)
@@ -206,7 +222,7 @@ class Book:
 
     def save(self) -> None:
         """Write the alerts and their transitions. One that never fired and is over leaves nothing behind."""
-        silent = [a for a in self._changed if a.state == Alert.State.RESOLVED and a.fired_at is None]
+        silent = [a for a in self._changed if a.state == Alert.State.RESOLVED and not a.fired_at and not a.firings]
         Alert.objects.filter(pk__in=[alert.pk for alert in silent if alert.pk]).delete()
         gone = {id(alert) for alert in silent}
         kept = [alert for alert in self._changed if id(alert) not in gone]
@@ -231,6 +247,7 @@ UPDATED = (
     "bound",
     "warning_clock",
     "critical_clock",
+    "firings",
     "fired_at",
     "resolved_at",
     "judged_at",

@@ -58,7 +58,7 @@ class Stage:
         while self.next_tick <= at:
             self._judge(self.next_tick)
             self.next_tick += self.test.every
-        return self.alerts
+        return [alert for alert in self.alerts if alert.state != Alert.State.RESOLVED]
 
     def _judge(self, tick: int) -> None:
         cache, at = self._watched(tick), moment(tick)
@@ -72,8 +72,9 @@ class Stage:
                 book.enter(rule, verdict)
         known = {rule.pk for rule in self.rules}
         book.close_missing(known, known)
-        everything = {id(alert): alert for alert in (*self.alerts, *(change.alert for change in book.changes))}
-        self.alerts = [alert for alert in everything.values() if alert.state != Alert.State.RESOLVED]
+        # The newest of each target; what is over is kept, for an alert that comes back soon flaps.
+        everything = (*self.alerts, *(change.alert for change in book.changes))
+        self.alerts = list({(alert.rule_id, alert.target): alert for alert in everything}.values())
 
     def _read(self, reading: Reading, tick: int, down: Values) -> Values:
         if reading.metric == DOWN.name:

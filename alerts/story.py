@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from alerts.alert import Alert
-from alerts.figures import figure
+from alerts.figures import figure, span
 from alerts.measures import measure
 from alerts.message import Fact, Message, Severity
 from alerts.models import Incident
@@ -66,7 +66,14 @@ def linked(message: Message, incident: Incident) -> Message:
 
 
 def title(alerts: Sequence[Alert]) -> str:
-    """Return one line: the cache, what is wrong, where, and how bad."""
+    """Return one line: the cache, what is wrong, where, how bad, and whether it flaps."""
+    words = _plain_title(alerts)
+    if any(alert.state == Alert.State.FLAPPING for alert in alerts):
+        return _("%(title)s, flapping") % {"title": words}
+    return words
+
+
+def _plain_title(alerts: Sequence[Alert]) -> str:
     first = alerts[0]
     what = first.rule.title if first.rule else first.rule_key
     caches = {alert.cache_name for alert in alerts}
@@ -117,9 +124,22 @@ def _facts(alerts: Sequence[Alert]) -> list[Fact]:
 
 
 def _line(alert: Alert) -> str:
+    if alert.state == Alert.State.FLAPPING:
+        return flapping_words(alert)
     since = f"{alert.began_at:%Y-%m-%d %H:%M:%S} UTC"
     what = amount(alert) or (alert.rule.title if alert.rule else alert.rule_key)
     return _("%(what)s, %(severity)s since %(since)s") % {"what": what, "severity": alert.severity, "since": since}
+
+
+def flapping_words(alert: Alert) -> str:
+    """Return how often an alert fired of late, and how bad it is."""
+    count, seconds = len(alert.firings), alert.firings[-1] - alert.firings[0]
+    words = ngettext(
+        "flaps: it fired %(count)d time within %(time)s, %(severity)s",
+        "flaps: it fired %(count)d times within %(time)s, %(severity)s",
+        count,
+    )
+    return words % {"count": count, "time": span(seconds), "severity": alert.severity}
 
 
 def advice(rule: Rule | None) -> list[str]:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import F, Q
 
-from alerts import incidents, outbox, story
+from alerts import flap, incidents, outbox, story
 from alerts.alert import Alert, Transition
 from alerts.change import Change, transition
 from alerts.decision import Decision
@@ -36,6 +36,7 @@ def tell(changes: Sequence[Change], at: datetime) -> None:
         desk = Desk(at)
         desk.take_in(begun)
         desk.follow(others)
+        desk.note_flapping([change for change in changes if change.flaps])
 
 
 class Desk:
@@ -134,6 +135,15 @@ class Desk:
                 self.renew(incident)
             else:
                 self._close(incident)
+        self._save()
+
+    def note_flapping(self, changes: Iterable[Change]) -> None:
+        """Write down of which alerts it is told from now on that they flap, and of no single end."""
+        for alert, verdict in ((change.alert, change.verdict) for change in changes):
+            if alert.incident and verdict:
+                seconds = alert.firings[-1] - alert.firings[0]
+                times = {"count": len(alert.firings), "seconds": seconds, "calm": flap.calm(verdict.spec)}
+                self.decide(alert.incident, What.FLAPPING, alert, **times)
         self._save()
 
     def _close(self, incident: Incident) -> None:

@@ -26,10 +26,12 @@ SPANS = {"1d": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days
 SPAN_WORDS = {"1d": _("24 hours"), "7d": _("7 days"), "30d": _("30 days"), "all": _("all")}
 WORST_FIRST = Case(When(severity="critical", then=Value(0)), When(severity="warning", then=Value(1)), default=Value(2))
 FIRING_FIRST = Case(
-    When(state=Alert.State.FIRING, then=Value(0)), When(state=Alert.State.RECOVERING, then=Value(1)), default=Value(2)
+    When(state__in=(Alert.State.FIRING, Alert.State.FLAPPING), then=Value(0)),
+    When(state=Alert.State.RECOVERING, then=Value(1)),
+    default=Value(2),
 )
 # Each state has a shape of its own (templates/_icons.html).
-ICONS = {"pending": "waiting", "recovering": "refresh", "resolved": "ok"}
+ICONS = {"pending": "waiting", "recovering": "refresh", "flapping": "heartbeat", "resolved": "ok"}
 
 
 @dataclass(frozen=True, slots=True)

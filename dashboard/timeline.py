@@ -16,6 +16,7 @@ from alerts.figures import figure
 from alerts.models import Attempt, Delivery, Incident
 from alerts.reason import Reason
 from alerts.remark import Remark
+from dashboard.alert_rows import ICONS
 
 # Rows of each kind that a page shows, the newest.
 LIMIT = 300
@@ -69,7 +70,7 @@ def _of_episode(rows: Iterable[Transition], opened_at: datetime) -> list[Transit
 
 
 def _icon(row: Transition) -> str:
-    return {"pending": "waiting", "recovering": "refresh", "resolved": "ok"}.get(row.state) or row.severity or "notice"
+    return ICONS.get(row.state) or row.severity or "notice"
 
 
 def _transition_words(row: Transition, alert: Alert) -> tuple[str, str]:

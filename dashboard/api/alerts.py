@@ -15,7 +15,7 @@ from dashboard.api.answers import problems
 from dashboard.api.paging import PageAnswer, PageQuery
 
 router = Router(tags=["alerts"], auth=callers())
-State = Literal["pending", "firing", "recovering", "resolved"]
+State = Literal["pending", "firing", "recovering", "flapping", "resolved"]
 Severity = Literal["critical", "warning"]
 
 
@@ -23,7 +23,7 @@ class AlertFilter(PageQuery):
     q: str = Field("", max_length=100, description="Part of a rule's, cache's or node's name.")
     label: str = Field("", max_length=100, description="A label, such as env=production.")
     severity: Severity | None = None
-    state: list[State] = Field([], max_length=4, description="Given several times, any may fit.")
+    state: list[State] = Field([], max_length=5, description="Given several times, any may fit.")
 
     def apply(self) -> AlertQuerySet:
         """Return what was asked for, worst first; without a state those that are not resolved."""
