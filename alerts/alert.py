@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from alerts.clock import AT_REST, Clock, Phase, step
+from alerts.decision import Decision
 from alerts.reason import Reason
 from alerts.rule import Rule
 from alerts.spec import CRITICAL, NONE, WARNING, Level
@@ -51,6 +52,12 @@ class Alert(models.Model):
     # What people were told of, with the alerts that belong to it.
     incident = models.ForeignKey(
         "alerts.Incident", on_delete=models.SET_NULL, null=True, blank=True, related_name="alerts"
+    )
+    # When people were last told of this episode; else what keeps it back, and behind which incident it stands.
+    told_at = models.DateTimeField(null=True)
+    kept_back = models.CharField(max_length=10, choices=Decision.What.choices, blank=True)
+    behind = models.ForeignKey(
+        "alerts.Incident", on_delete=models.SET_NULL, null=True, blank=True, related_name="hidden_alerts"
     )
     state = models.CharField(max_length=10, choices=State.choices)
     severity = models.CharField(max_length=8, blank=True)

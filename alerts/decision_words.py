@@ -38,6 +38,11 @@ def silenced(decision: Decision) -> str:
     return _("Not told of %(about)s: silence %(number)s hides it.") % given
 
 
+def hidden(decision: Decision) -> str:
+    given = {"about": about(decision), "behind": decision.data.get("behind", "?")}
+    return _("Not told of %(about)s by itself: people hear of “%(behind)s”, which includes it.") % given
+
+
 def joined(decision: Decision) -> str:
     return _("%(about)s joined: people know of the incident already.") % {"about": about(decision)}
 
@@ -63,6 +68,7 @@ SENTENCES: dict[str, Callable[[Decision], str]] = {
     What.TOLD: told,
     What.NOWHERE: nowhere,
     What.SILENCED: silenced,
+    What.HIDDEN: hidden,
     What.JOINED: joined,
     What.WAITED: waited,
     What.FLAPPING: flapping,

@@ -144,8 +144,11 @@ class Book:
             return
         # After a restart or failover nothing new begins for a while; what fires goes on, and ends.
         may_begin = verdict.target.cache.is_calm(verdict.spec.calm, self.at)
-        if alert or may_begin:
-            self._move(alert or self._new(rule, verdict), verdict, may_begin, is_new=alert is None)
+        if alert:
+            alert.rule = rule
+            self._move(alert, verdict, may_begin, is_new=False)
+        elif may_begin:
+            self._move(self._new(rule, verdict), verdict, may_begin, is_new=True)
 
     def _new(self, rule: Rule, verdict: Verdict) -> Alert:
         target = verdict.target
@@ -252,4 +255,4 @@ UPDATED = (
     "resolved_at",
     "judged_at",
 )
-RENEWED = ("began_at", "labels", "node_address", "cache_name", "rule_key")
+RENEWED = ("began_at", "labels", "node_address", "cache_name", "rule_key", "told_at", "kept_back", "behind")

@@ -21,7 +21,7 @@ YAML_LIMIT = 100_000
 # Of a rule and of its conditions.
 ORDER = (
     *("rule", "title", "area", "when", "metric", "read", "over", "level", "is", "warning", "critical", "value"),
-    *("across", "role", "judged", "where", "for", "keep_firing", "no_data", "labels", "gates", "calm"),
+    *("across", "role", "judged", "where", "for", "keep_firing", "no_data", "labels", "gates", "calm", "hides"),
     *("message", "why", "check", "runbook"),
 )
 

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from accounts.models import AuditEntry, User
 from alerts import matchers
 from alerts.alert import Alert
+from alerts.hiding import labels_of
 from alerts.matchers import Matcher, MatcherError
 from alerts.silence import Silence
-from alerts.telling import labels_of
 from alerts.text import storable
 from collectors.event import Event
 

@@ -128,7 +128,8 @@ class Spec:
     """A whole rule. Times are whole seconds; texts may be written in any language.
 
     `calm` gives, by kind of event (restart, failover, scaling …), how long after it nothing new begins.
-    `gates` name what a cache must be (alerts/gates.py) for the rule to apply at all.
+    `gates` name what a cache must be (alerts/gates.py) for the rule to apply at all. `hides` names labels: while it
+    fires, milder alerts of other rules with the same values of them are not told by themselves.
     """
 
     key: str
@@ -148,6 +149,7 @@ class Spec:
     runbook: str = ""
     gates: tuple[str, ...] = ()
     calm: Mapping[str, int] = field(default_factory=dict)
+    hides: tuple[str, ...] = ()
 
     def readings(self) -> list[Reading]:
         return [term.reading for term in self.terms]

@@ -16,11 +16,12 @@ from collectors.metrics.lookup import UnknownMetricError
 from collectors.windows import Read, Reading
 
 KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 # A plain last value may be so old before it counts as missing; counts are kept by the minute.
 LAST_SECONDS, COUNTED_SECONDS = 60, 180
 TEXTS = ("title", "area", "message", "why", "check", "runbook")
-TEXT_LIMIT, TERM_LIMIT = 10_000, 10
-TOP = {"rule", *TEXTS, "when", "judged", "where", "for", "keep_firing", "no_data", "labels", "gates", "calm"}
+TEXT_LIMIT, TERM_LIMIT, LABELS_LIMIT = 10_000, 10, 5
+TOP = {"rule", *TEXTS, "when", "judged", "where", "for", "keep_firing", "no_data", "labels", "gates", "calm", "hides"}
 TERM = {"metric", "read", "over", "level", "is", "warning", "critical", "value", "across", "role"}
 WHERE = {"labels", "cache", "shard", "role", "node"}
 SIGNS = {">": (True, False), ">=": (True, True), "<": (False, False), "<=": (False, True)}
@@ -54,6 +55,7 @@ def read_spec(given: object) -> Spec:
         labels=reader.words("labels"),
         gates=tuple(reader.names("gates", sorted(GATES))),
         calm=reader.spans("calm", EventKind.values),
+        hides=reader.label_names("hides"),
     )
     if reader.errors:
         raise SpecError(reader.errors)
@@ -215,6 +217,17 @@ class Reader:
             return []
         return list(value)
 
+    def label_names(self, name: str) -> tuple[str, ...]:
+        value = self.given.get(name) or []
+        if (
+            not isinstance(value, Sequence)
+            or len(value) > LABELS_LIMIT
+            or not all(isinstance(one, str) and LABEL.fullmatch(one) for one in value)
+        ):
+            self.wrong(name, _("This must be a list of names of labels, such as cache and node."))
+            return ()
+        return tuple(dict.fromkeys(value))
+
     def spans(self, name: str, allowed: Sequence[str]) -> dict[str, int]:
         value = self.given.get(name) or {}
         if not isinstance(value, Mapping) or any(kind not in allowed for kind in value):
@@ -246,6 +259,7 @@ def written(spec: Spec) -> dict[str, Any]:
         "labels": dict(spec.labels),
         "gates": list(spec.gates),
         "calm": {kind: in_words(seconds) for kind, seconds in spec.calm.items()},
+        "hides": list(spec.hides),
         **{name: getattr(spec, name) for name in TEXTS if name not in {"title", "area"}},
     }
     return _filled(fields)

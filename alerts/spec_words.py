@@ -30,6 +30,9 @@ def ending(spec: Spec) -> list[str]:
     if spec.calm:
         kinds = ", ".join(f"{kind} {span(seconds)}" for kind, seconds in spec.calm.items())
         parts.append(_("Nothing new begins after: %(kinds)s.") % {"kinds": kinds})
+    if spec.hides:
+        labels = ", ".join(spec.hides)
+        parts.append(_("While it fires, other alerts of the same %(labels)s are not told.") % {"labels": labels})
     return parts
 
 

@@ -24,8 +24,8 @@ from collectors.windows import Read
 LISTED = 20
 
 
-def opening(alerts: Sequence[Alert], at: datetime) -> Message:
-    """Return what is told while alerts fire; `alerts` are those of one incident, at least one."""
+def opening(alerts: Sequence[Alert], at: datetime, hidden: Sequence[Alert] = ()) -> Message:
+    """Return what is told while alerts fire: those of one incident, at least one, and what they stand for."""
     with translation.override(settings.LANGUAGE_CODE):
         ordered = sorted(alerts, key=lambda alert: (alert.severity != "critical", alert.began_at, alert.pk or 0))
         first = ordered[0]
@@ -35,7 +35,7 @@ def opening(alerts: Sequence[Alert], at: datetime) -> Message:
             at=at,
             text="\n".join(advice(first.rule)),
             source=first.cache_name,
-            facts=tuple(_facts(ordered)),
+            facts=(*_facts(ordered), *_hidden_facts(hidden)),
             runbook=first.rule.spec.runbook if first.rule else "",
             labels=_common_labels(ordered),
         )
@@ -121,6 +121,15 @@ def _facts(alerts: Sequence[Alert]) -> list[Fact]:
     if (more := len(alerts) - LISTED) > 0:
         facts.append(Fact(_("And more"), ngettext("%(n)d alert", "%(n)d alerts", more) % {"n": more}))
     return facts
+
+
+def _hidden_facts(hidden: Sequence[Alert]) -> list[Fact]:
+    """Return how many alerts are not told by themselves, and which rules they are of."""
+    if not hidden:
+        return []
+    rules = ", ".join(dict.fromkeys(alert.rule.title if alert.rule else alert.rule_key for alert in hidden[:LISTED]))
+    words = ngettext("%(count)d alert: %(rules)s", "%(count)d alerts: %(rules)s", len(hidden))
+    return [Fact(_("Not told by themselves"), words % {"count": len(hidden), "rules": rules})]
 
 
 def _line(alert: Alert) -> str:

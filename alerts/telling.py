@@ -5,27 +5,21 @@ recorded, and none is recorded that nobody will be told of. State is never dropp
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 
-from alerts import flap, incidents, outbox, story
+from alerts import flap, hiding, incidents, outbox, story
 from alerts.alert import Alert, Transition
 from alerts.change import Change, transition
 from alerts.decision import Decision
-from alerts.models import Channel, Incident, Kind, Reason
+from alerts.hiding import SEVERITIES, Screen, labels_of
+from alerts.models import Channel, Incident, IncidentQuerySet, Kind, Reason
 from alerts.route import Tree, Way
-from alerts.silence import Silence
 
 What = Decision.What
-SEVERITIES = ("", "warning", "critical")
-
-
-def labels_of(alert: Alert) -> dict[str, str]:
-    """Return the labels that routes and silences see: the alert's own, its rule and how bad it is."""
-    return {**alert.labels, "rule": alert.rule_key, "severity": alert.severity}
 
 
 def tell(changes: Sequence[Change], at: datetime) -> None:
@@ -33,25 +27,25 @@ def tell(changes: Sequence[Change], at: datetime) -> None:
     begun = [change.alert for change in changes if change.begins]
     others = [change.alert for change in changes if not change.begins and change.alert.incident_id]
     if begun or others:
-        desk = Desk(at)
+        desk = Desk(at, {change.alert.cache_id for change in changes if change.alert.cache_id})
         desk.take_in(begun)
         desk.follow(others)
         desk.note_flapping([change for change in changes if change.flaps])
 
 
 class Desk:
-    """Routes and silences as they stand at a tick, and what is decided by them."""
+    """Routes, and what hides alerts of some caches, as they stand at a tick; and what is decided by them."""
 
-    def __init__(self, at: datetime) -> None:
+    def __init__(self, at: datetime, cache_ids: Collection[int]) -> None:
         self.at = at
         self.tree = Tree.load()
-        self.silences = list(Silence.objects.active(at))
+        self.screen = Screen(at, self.tree, cache_ids)
         self.decisions: list[Decision] = []
 
     def take_in(self, alerts: Iterable[Alert]) -> None:
-        """Give alerts that begin to fire their incident, opening it where there is none."""
+        """Give alerts that begin to fire their incident, opening it where there is none; causes come first."""
         groups: dict[str, list[tuple[Alert, Way]]] = defaultdict(list)
-        for alert in alerts:
+        for alert in sorted(alerts, key=hiding.width):
             way = self.tree.way(labels_of(alert))
             groups[way.subject(labels_of(alert))].append((alert, way))
         for subject, members in groups.items():
@@ -60,15 +54,20 @@ class Desk:
 
     def _open_or_join(self, subject: str, members: Sequence[tuple[Alert, Way]]) -> None:
         alerts = [alert for alert, _way in members]
-        known = Incident.objects.open().select_for_update().filter(subject=subject).first()
-        incident = known or self._open(subject, members)
+        known = Incident.objects.open().select_for_update(of=("self",)).select_related("route").filter(subject=subject)
+        incident = known.first()
+        is_known = incident is not None
+        incident = incident or self._open(subject, members)
         Alert.objects.filter(pk__in=[alert.pk for alert in alerts]).update(incident=incident)
         for alert in alerts:
             alert.incident = incident
-        if known:
+        self.screen.learn(alerts)
+        if is_known:
             for alert in alerts:
                 self.decide(incident, What.JOINED, alert)
             self.renew(incident)
+        else:
+            self.speak(incident, self._visible(incident, alerts))
 
     def _open(self, subject: str, members: Sequence[tuple[Alert, Way]]) -> Incident:
         alerts, way = [alert for alert, _way in members], members[0][1]
@@ -82,49 +81,52 @@ class Desk:
             cache_name=first.cache_name,
             route=way.route,
         )
-        self.speak(incident, alerts)
         return incident
 
-    def speak(self, incident: Incident, alerts: Sequence[Alert]) -> None:
-        """Tell the incident's channels of what fires, unless all of it is hidden."""
-        seen = [alert for alert in alerts if not self._is_hidden(incident, alert)]
+    def _visible(self, incident: Incident, alerts: Iterable[Alert]) -> list[Alert]:
+        """Return the alerts that nothing hides; of the others it is written down what does, once."""
+        seen, moved = [], []
+        for alert in alerts:
+            hidden = self.screen.hidden(alert)
+            if hidden is None:
+                seen.append(alert)
+            elif (alert.kept_back, alert.behind_id) != (hidden.what, hidden.behind_id):
+                alert.kept_back, alert.behind_id = hidden.what, hidden.behind_id
+                moved.append(alert)
+                self.decide(incident, hidden.what, alert, **hidden.data)
+        Alert.objects.bulk_update(moved, ["kept_back", "behind"])
+        return seen
+
+    def speak(self, incident: Incident, seen: Sequence[Alert]) -> None:
+        """Tell the incident's channels of alerts that nothing hides."""
         if not seen:
             return
         ids = {pk for alert in seen for pk in self.tree.way(labels_of(alert)).channel_ids}
         told = set(Channel.objects.told_of(incident).values_list("pk", flat=True))
-        message = story.linked(story.opening(seen, self.at), incident)
+        message = story.linked(story.opening(seen, self.at, self.screen.hidden_behind(seen)), incident)
         if new := Channel.objects.filter(pk__in=ids - told):
             outbox.enqueue(incident, Kind.TRIGGER, message, new)
         if told:
             outbox.enqueue(incident, Kind.UPDATE, message)
         what = What.TOLD if ids else What.NOWHERE
         self.decide(incident, what, seen[0], path=self.tree.way(labels_of(seen[0])).path, alerts=len(seen))
+        Alert.objects.filter(pk__in=[alert.pk for alert in seen]).update(told_at=self.at, kept_back="", behind=None)
         incident.told_at, incident.told_severity, incident.news_at = self.at, str(message.severity), None
         incident.title, incident.severity = message.title[:300], str(message.severity)
         incident.save(update_fields=["told_at", "told_severity", "news_at", "title", "severity"])
 
-    def _is_hidden(self, incident: Incident, alert: Alert) -> bool:
-        """Return whether a silence hides the alert, and write down which."""
-        silence = self._silence_of(alert)
-        if silence:
-            self.decide(incident, What.SILENCED, alert, silence=silence.pk)
-        return silence is not None
-
-    def _silence_of(self, alert: Alert) -> Silence | None:
-        labels = labels_of(alert)
-        return next((silence for silence in self.silences if silence.hides(labels)), None)
-
     def renew(self, incident: Incident) -> None:
         """Tell news of an open incident: at once where it got worse, else not more often than its route says."""
-        firing = list(incident.alerts.firing().select_related("rule"))
-        worst = max((SEVERITIES.index(alert.severity) for alert in firing), default=0)
+        seen = self._visible(incident, firing_of(incident))
+        worst = max((SEVERITIES.index(alert.severity) for alert in seen), default=0)
         is_worse = worst > SEVERITIES.index(incident.told_severity)
         interval = timedelta(seconds=incident.route.interval_seconds if incident.route else 60)
         if is_worse or incident.told_at is None or self.at - incident.told_at >= interval:
-            self.speak(incident, firing)
+            self.speak(incident, seen)
         elif incident.news_at is None:
             self.decide(incident, What.WAITED, None, seconds=int(interval.total_seconds()))
-            Incident.objects.filter(pk=incident.pk).update(news_at=self.at)
+            incident.news_at = self.at
+            incident.save(update_fields=["news_at"])
 
     def follow(self, alerts: Sequence[Alert]) -> None:
         """Bring the incidents of alerts that changed or ended up to date, closing those without any left."""
@@ -162,19 +164,26 @@ class Desk:
         self.decisions = []
 
     def look(self, incident: Incident) -> None:
-        """Do for an open incident what time alone brings: news that waited, the end of a silence, a repeat."""
-        firing = list(incident.alerts.firing().select_related("rule"))
+        """Do for an open incident what time alone brings: news that waited, the end of what hid it, a repeat."""
+        firing = firing_of(incident)
         if not firing:
             self._close(incident)
-        elif incident.told_at is None:
-            if any(self._silence_of(alert) is None for alert in firing):
-                self.speak(incident, firing)
-        elif incident.news_at:
-            self.renew(incident)
-        else:
-            self.decide(incident, What.REPEATED, None)
-            self.speak(incident, firing)
+        elif seen := self._visible(incident, firing):
+            if incident.told_at is None or incident.news_at or any(alert.told_at is None for alert in seen):
+                self.renew(incident)
+            elif self._is_due_again(incident):
+                self.decide(incident, What.REPEATED, None)
+                self.speak(incident, seen)
         self._save()
+
+    def _is_due_again(self, incident: Incident) -> bool:
+        if incident.acknowledged_at or incident.told_at is None or incident.route is None:
+            return False
+        return self.at - incident.told_at >= timedelta(seconds=incident.route.repeat_seconds)
+
+
+def firing_of(incident: Incident) -> list[Alert]:
+    return list(incident.alerts.firing().select_related("rule", "behind"))
 
 
 def end_orphans(at: datetime) -> None:
@@ -194,12 +203,18 @@ def end_orphans(at: datetime) -> None:
 def sweep(at: datetime) -> int:
     """Look at open incidents whose time has come; return how many were looked at."""
     end_orphans(at)
-    repeat = Q(acknowledged_at=None, told_at__lte=at - F("route__repeat_seconds") * timedelta(seconds=1))
-    due = Q(told_at=None) | Q(news_at__isnull=False) | repeat
-    found = list(Incident.objects.open().filter(due, alerts__isnull=False).distinct().values_list("pk", flat=True))
+    found = list(due(at).values_list("pk", flat=True))
     for pk in found:
         with transaction.atomic():
             rows = Incident.objects.open().select_for_update(of=("self",), skip_locked=True).select_related("route")
             if incident := rows.filter(pk=pk).first():
-                Desk(at).look(incident)
+                Desk(at, set(incident.alerts.values_list("cache", flat=True))).look(incident)
     return len(found)
+
+
+def due(at: datetime) -> IncidentQuerySet:
+    """Return the open incidents that time may have brought something for, causes before what they hide."""
+    repeat = Q(acknowledged_at=None, told_at__lte=at - F("route__repeat_seconds") * timedelta(seconds=1))
+    untold = Alert.objects.firing().filter(incident=OuterRef("pk"), told_at=None)
+    waits = Q(told_at=None) | Q(news_at__isnull=False) | repeat | Exists(untold)
+    return Incident.objects.open().filter(waits, alerts__isnull=False).distinct().order_by("pk")

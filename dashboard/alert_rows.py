@@ -64,7 +64,7 @@ class AlertQuery:
 
     def alerts(self, among: AlertQuerySet) -> AlertQuerySet:
         """Return the alerts asked for, worst first."""
-        found = among.select_related("rule", "incident", "cache")
+        found = among.select_related("rule", "incident", "cache", "behind")
         if self.text:
             fields = ("rule_key", "cache_name", "node_address", "incident__title", "rule__text__title")
             found = found.filter(any_of(fields, self.text))
@@ -113,6 +113,12 @@ class AlertRow:
     @property
     def amount(self) -> str:
         return story.amount(self.alert)
+
+    @property
+    def kept_back(self) -> str:
+        """Return what keeps it from being told by itself; "" where nothing does."""
+        is_over = self.alert.state == Alert.State.RESOLVED
+        return "" if is_over or not self.alert.kept_back else str(self.alert.get_kept_back_display())
 
     @property
     def icon(self) -> str:

@@ -103,6 +103,7 @@ class RuleForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
     )
     calm = lines(_("Nothing new after"), _("A kind of event and a time, one a line: restart=5m"))
+    hides = text(_("Stands for alerts with the same"), help_text=_("Labels with commas between them: cache, node"))
     message = text(_("Message"), widget=forms.Textarea(attrs={"rows": 2}))
     why = text(_("Why it matters"), widget=forms.Textarea(attrs={"rows": 2}))
     check = text(_("First check"), widget=forms.Textarea(attrs={"rows": 2}))
@@ -146,6 +147,7 @@ class RulePage:
         if data["labels_of_caches"]:
             where["labels"] = pairs(data["labels_of_caches"])
         more: dict[str, Any] = {"where": where, "labels": pairs(data["labels"]), "calm": pairs(data["calm"])}
+        more["hides"] = [name.strip() for name in data["hides"].split(",") if name.strip()]
         more["gates"] = [name for name in self.form.data.getlist("gates") if name]  # type: ignore[attr-defined]
         return given | {name: value for name, value in more.items() if value}
 
@@ -176,6 +178,10 @@ def mapping(stored: Any) -> Mapping[str, Any]:
     return stored if isinstance(stored, Mapping) else {}
 
 
+def listed(stored: Any) -> list[Any]:
+    return stored if isinstance(stored, list) else []
+
+
 def terms_of(when: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     for join in Join:
         if isinstance(when.get(join.value), list):
@@ -200,4 +206,5 @@ def initial_of(stored: Mapping[str, Any]) -> dict[str, Any]:
         "labels_of_caches": as_lines(mapping(where.get("labels"))),
         "labels": as_lines(mapping(stored.get("labels"))),
         "calm": as_lines(mapping(stored.get("calm"))),
+        "hides": ", ".join(map(str, listed(stored.get("hides")))),
     }

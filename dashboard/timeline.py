@@ -40,8 +40,17 @@ class Entry:
 def alerts_of(incident: Incident) -> list[Alert]:
     """Return the alerts of an incident, also those that belong to a later one by now."""
     decided = Decision.objects.filter(incident=incident, alert__isnull=False).values("alert")
-    rows = Alert.objects.filter(Q(incident=incident) | Q(pk__in=decided)).select_related("rule", "cache", "node")
+    rows = Alert.objects.filter(Q(incident=incident) | Q(pk__in=decided)).select_related(
+        "rule", "cache", "node", "behind"
+    )
     return list(rows.order_by("began_at", "pk")[:LIMIT])
+
+
+def hidden_behind(incident: Incident) -> list[Alert]:
+    """Return what still fires and is not told by itself, as people hear of this incident."""
+    return list(
+        incident.hidden_alerts.firing().select_related("rule", "cache", "behind").order_by("began_at", "pk")[:LIMIT]
+    )
 
 
 def entries(incident: Incident, alerts: Iterable[Alert]) -> list[Entry]:

@@ -48,6 +48,9 @@ class AlertAnswer(Schema):
     fired_at: datetime | None
     resolved_at: datetime | None
     incident: int | None
+    told_at: datetime | None = Field(description="When people were last told of this episode.")
+    kept_back: str = Field(description="silenced, hidden … where it is not told by itself, else empty.")
+    behind: int | None = Field(description="The incident that people hear of instead.")
 
 
 class AlertPage(PageAnswer):
@@ -65,7 +68,8 @@ def list_alerts(request: HttpRequest, filters: Query[AlertFilter]) -> dict[str, 
 def alert_answer(alert: Alert) -> dict[str, Any]:
     same = ("id", "state", "severity", "reason", "labels", "value", "bound", "began_at", "fired_at", "resolved_at")
     return {
-        **{name: getattr(alert, name) for name in same},
+        **{name: getattr(alert, name) for name in (*same, "told_at", "kept_back")},
+        "behind": alert.behind_id,
         "rule": alert.rule_key,
         "title": rule_title(alert),
         "cache": alert.cache_name,

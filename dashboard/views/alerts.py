@@ -27,7 +27,10 @@ def alerts(request: HttpRequest) -> HttpResponse:
     query, now = AlertQuery.of(request.GET), timezone.now()
     rows = list(query.alerts(Alert.objects.active())[: ALERTS_SHOWN + 1])
     judged = judged_rules.current(now)
-    told = [(row.pk, row.state, row.severity, row.reason, row.value, row.incident_id) for row in rows]
+    told = [
+        (row.pk, row.state, row.severity, row.reason, row.value, row.incident_id, row.kept_back, row.behind_id)
+        for row in rows
+    ]
     known = [(row.incident.title, row.incident.acknowledged_at) for row in rows if row.incident]
     has_channels = Channel.objects.exists()
     version = fingerprint(translation.get_language(), told, known, has_channels, judged.instances)

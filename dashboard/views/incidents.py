@@ -43,10 +43,13 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
     found, now = incident_numbered(pk), timezone.now()
     alerts = timeline.alerts_of(found)
     story = timeline.entries(found, alerts)
-    version = fingerprint(translation.get_language(), found.closed_at, [alert.value for alert in alerts], story)
+    hidden = [AlertRow(alert) for alert in timeline.hidden_behind(found)]
+    told = [(alert.value, alert.kept_back) for alert in alerts]
+    version = fingerprint(translation.get_language(), found.closed_at, told, story, [row.alert.pk for row in hidden])
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
     context: dict[str, Any] = {"incident": found, "rows": [AlertRow(alert) for alert in alerts], "story": story}
+    context |= {"hidden": hidden}
     context |= {"version": version, "picture": incident_chart.of(found, alerts, now), "events": events_around(found)}
     context |= {"severity_word": SEVERITY_WORDS.get(found.severity, found.severity), "text_limit": TEXT_LIMIT}
     context |= {"silence_query": silence_query(alerts), "cache": None}
