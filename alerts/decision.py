@@ -16,6 +16,7 @@ class Decision(models.Model):
         HIDDEN = "hidden", _("hidden behind another alert")
         FLAPPING = "flapping", _("told once: it flaps")
         STORM = "storm", _("told together with many others")
+        OUTAGE = "outage", _("no cache answered")
         NOWHERE = "nowhere", _("no channel on its way")
         ENDED = "ended", _("told to be over")
         ENDED_UNTOLD = "untold", _("over before anybody was told")

@@ -43,6 +43,23 @@ def hidden(decision: Decision) -> str:
     return _("Not told of %(about)s by itself: people hear of “%(behind)s”, which includes it.") % given
 
 
+def gathered(decision: Decision) -> str:
+    """Return what a storm does to one alert, or what began it."""
+    if decision.alert is None:
+        given = {"count": decision.data.get("count", "?"), "rule": decision.data.get("rule", "?")}
+        return _("More than %(count)s incidents of “%(rule)s” within a minute: further ones are told here.") % given
+    given = {"about": about(decision), "behind": decision.data.get("behind", "?")}
+    return _("Not told of %(about)s by itself, but with many others: “%(behind)s”.") % given
+
+
+def outage(decision: Decision) -> str:
+    nodes = int(decision.data.get("nodes", 0))
+    words = ngettext(
+        "The only node that was asked did not answer.", "None of the %(count)d nodes that were asked answered.", nodes
+    )
+    return words % {"count": nodes}
+
+
 def joined(decision: Decision) -> str:
     return _("%(about)s joined: people know of the incident already.") % {"about": about(decision)}
 
@@ -69,6 +86,8 @@ SENTENCES: dict[str, Callable[[Decision], str]] = {
     What.NOWHERE: nowhere,
     What.SILENCED: silenced,
     What.HIDDEN: hidden,
+    What.STORM: gathered,
+    What.OUTAGE: outage,
     What.JOINED: joined,
     What.WAITED: waited,
     What.FLAPPING: flapping,

@@ -1,4 +1,4 @@
-"""What keeps an alert from being told by itself: a silence, or a wider alert that says the same.
+"""What keeps an alert from being told by itself: a silence, a wider alert that says the same, or an umbrella.
 
 An alert of a rule with `hides` stands for others that have the same values of the labels named there: a cache
 that is down for its nodes that are. What hides must be as bad at least, its incident open, and told to everybody
@@ -13,8 +13,10 @@ from functools import cached_property
 
 from django.db.models import Q
 
+from alerts import umbrella
 from alerts.alert import Alert
 from alerts.decision import Decision
+from alerts.models import Incident
 from alerts.route import Tree
 from alerts.rule import Rule
 from alerts.silence import Silence
@@ -98,12 +100,23 @@ class Screen:
 
     def hidden(self, alert: Alert) -> Hidden | None:
         """Return what keeps an alert back, None where nothing does."""
-        return self._silenced(alert) or self._behind(alert) or self._settling(alert)
+        return self._silenced(alert) or self._gathered(alert) or self._behind(alert) or self._settling(alert)
 
     def _silenced(self, alert: Alert) -> Hidden | None:
         labels = labels_of(alert)
         silence = next((silence for silence in self.silences if silence.hides(labels)), None)
         return Hidden(What.SILENCED, data={"silence": silence.pk}) if silence else None
+
+    @cached_property
+    def umbrellas(self) -> dict[str, Incident]:
+        """Return the open incidents that stand for many, by their subject."""
+        return {incident.subject: incident for incident in umbrella.all_open()}
+
+    def _gathered(self, alert: Alert) -> Hidden | None:
+        if outage := self.umbrellas.get(umbrella.OUTAGE):
+            return Hidden(What.HIDDEN, outage.pk, {"behind": outage.title})
+        storm = self.umbrellas.get(umbrella.STORM + alert.rule_key)
+        return Hidden(What.STORM, storm.pk, {"behind": storm.title}) if storm else None
 
     def _behind(self, alert: Alert) -> Hidden | None:
         for cause in self._wider(alert):
@@ -142,9 +155,10 @@ class Screen:
         causes = {alert.pk for alert in seen if alert.pk in self.causes}
         if not causes:
             return []
-        near = {self.causes[pk].cache_id for pk in causes if "cache" in hides(self.causes[pk].rule)}
-        rows = Alert.objects.firing().filter(Q(cache__in=near) if len(near) == len(causes) else Q())
-        alerts: Sequence[Alert] = rows.select_related("rule").order_by("pk")[:COMPARED]
+        is_near = all("cache" in hides(self.causes[pk].rule) for pk in causes)
+        near = Q(cache__in={self.causes[pk].cache_id for pk in causes}) if is_near else Q()
+        rows = Alert.objects.firing().filter(near)
+        alerts = rows.select_related("rule").order_by("pk")[:COMPARED]
         return [
             alert
             for alert in alerts

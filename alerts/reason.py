@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Reason(models.TextChoices):
-    """All but the first two are no evidence about the cache. The last four are of incidents alone."""
+    """All but the first two are no evidence about the cache. The last five are of incidents alone."""
 
     THRESHOLD = "threshold", _("threshold")
     NO_DATA = "no_data", _("no data")
@@ -21,3 +21,4 @@ class Reason(models.TextChoices):
     CLOSED_BY_PERSON = "by_person", _("closed by a person")
     SYNTHETIC = "synthetic", _("synthetic page")
     TEST = "test", _("test of a channel")
+    STORM = "storm", _("many at once")

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 
-from alerts import flap, hiding, incidents, outbox, story
+from alerts import flap, hiding, incidents, outbox, story, umbrella
 from alerts.alert import Alert, Transition
 from alerts.change import Change, transition
 from alerts.decision import Decision
@@ -67,7 +67,30 @@ class Desk:
                 self.decide(incident, What.JOINED, alert)
             self.renew(incident)
         else:
-            self.speak(incident, self._visible(incident, alerts))
+            self._begin(incident, alerts)
+
+    def _begin(self, incident: Incident, alerts: Iterable[Alert]) -> None:
+        """Tell of an incident for the first time; where that would be one of too many, tell of them together."""
+        seen = self._visible(incident, alerts)
+        if seen and self._gather(seen):
+            seen = self._visible(incident, seen)
+        self.speak(incident, seen)
+
+    def _gather(self, seen: Sequence[Alert]) -> bool:
+        """Open the one incident that stands for what many say at once; return False where they are not many."""
+        first = seen[0]
+        channels = Channel.objects.filter(pk__in=self.channel_ids(seen))
+        if (sight := umbrella.sight(self.at)).is_blind:
+            made = umbrella.open_outage(self.at, sight, channels)
+        elif umbrella.is_storm(first.rule_key, self.at):
+            made = umbrella.open_storm(first.rule, first.rule_key, self.at, channels)
+        else:
+            return False
+        self.screen.umbrellas[made.subject] = made
+        return True
+
+    def channel_ids(self, alerts: Iterable[Alert]) -> set[int]:
+        return {pk for alert in alerts for pk in self.tree.way(labels_of(alert)).channel_ids}
 
     def _open(self, subject: str, members: Sequence[tuple[Alert, Way]]) -> Incident:
         alerts, way = [alert for alert, _way in members], members[0][1]
@@ -95,13 +118,19 @@ class Desk:
                 moved.append(alert)
                 self.decide(incident, hidden.what, alert, **hidden.data)
         Alert.objects.bulk_update(moved, ["kept_back", "behind"])
+        self._widen(moved)
         return seen
+
+    def _widen(self, moved: Sequence[Alert]) -> None:
+        for made in self.screen.umbrellas.values() if moved else ():
+            if behind := [alert for alert in moved if alert.behind_id == made.pk]:
+                umbrella.widen(made, self.channel_ids(behind), self.at)
 
     def speak(self, incident: Incident, seen: Sequence[Alert]) -> None:
         """Tell the incident's channels of alerts that nothing hides."""
         if not seen:
             return
-        ids = {pk for alert in seen for pk in self.tree.way(labels_of(alert)).channel_ids}
+        ids = self.channel_ids(seen)
         told = set(Channel.objects.told_of(incident).values_list("pk", flat=True))
         message = story.linked(story.opening(seen, self.at, self.screen.hidden_behind(seen)), incident)
         if new := Channel.objects.filter(pk__in=ids - told):
@@ -117,11 +146,14 @@ class Desk:
 
     def renew(self, incident: Incident) -> None:
         """Tell news of an open incident: at once where it got worse, else not more often than its route says."""
+        if incident.told_at is None:
+            self._begin(incident, firing_of(incident))
+            return
         seen = self._visible(incident, firing_of(incident))
         worst = max((SEVERITIES.index(alert.severity) for alert in seen), default=0)
         is_worse = worst > SEVERITIES.index(incident.told_severity)
         interval = timedelta(seconds=incident.route.interval_seconds if incident.route else 60)
-        if is_worse or incident.told_at is None or self.at - incident.told_at >= interval:
+        if is_worse or self.at - incident.told_at >= interval:
             self.speak(incident, seen)
         elif incident.news_at is None:
             self.decide(incident, What.WAITED, None, seconds=int(interval.total_seconds()))
@@ -203,6 +235,7 @@ def end_orphans(at: datetime) -> None:
 def sweep(at: datetime) -> int:
     """Look at open incidents whose time has come; return how many were looked at."""
     end_orphans(at)
+    umbrella.look(at)
     found = list(due(at).values_list("pk", flat=True))
     for pk in found:
         with transaction.atomic():
