@@ -9,15 +9,11 @@ final class FileMemory implements Memory
 {
     private readonly KeptFile $copy;
     private readonly KeptFile $pulse;
-    private readonly string $turn;
 
-    public function __construct(string $directory, string $place)
+    public function __construct(private readonly string $directory, private readonly string $place)
     {
-        @mkdir($directory, 0700, true);
         $this->copy = new KeptFile("$directory/switches.$place");
         $this->pulse = new KeptFile("$directory/pulse.$place");
-        // Where nothing can be written, asking in turn still spares the requests of this host.
-        $this->turn = (is_writable($directory) ? $directory : sys_get_temp_dir()) . "/turn.$place";
     }
 
     public function load(): ?Known
@@ -31,7 +27,7 @@ final class FileMemory implements Memory
 
     public function save(Known $known, bool $changed): Known
     {
-        if ($changed && !$this->copy->save($known->copy(), durable: true)) {
+        if ($changed && !($this->isWritable() && $this->copy->save($known->copy(), durable: true))) {
             $known = $known->untagged('the file of last known values cannot be written');
         }
         $this->pulse->save($known->pulse(), durable: false);
@@ -40,7 +36,9 @@ final class FileMemory implements Memory
 
     public function takeTurn(float $now): bool
     {
-        $file = @fopen($this->turn, 'cb+');
+        // Where nothing can be written, asking in turn still spares the requests of this host.
+        $directory = $this->isWritable() ? $this->directory : sys_get_temp_dir();
+        $file = @fopen("$directory/turn.$this->place", 'cb+');
         if ($file === false) {
             return true;
         }
@@ -51,5 +49,11 @@ final class FileMemory implements Memory
         }
         fclose($file);
         return $free;
+    }
+
+    private function isWritable(): bool
+    {
+        // Another process may make it at the same moment.
+        return is_writable($this->directory) || @mkdir($this->directory, 0700, true) || is_dir($this->directory);
     }
 }

@@ -16,17 +16,21 @@ final class SwitchedRedis
     private \Redis|\RedisCluster|null $redis = null;
     private ?array $endpoint = null;
     private ?bool $decided = null;
+    private readonly ?LeftOpen $leftOpen;
 
     /**
      * @param \Closure(?array): (\Redis|\RedisCluster) $connect is given the endpoint of the switch, null where none is
      *        known, and returns a connection with its timeouts set
+     * @param bool $persistent whether $connect makes persistent connections
      */
     public function __construct(
         private readonly Switches $switches,
         private readonly string $key,
         private readonly \Closure $connect,
         private readonly Gzip $gzip = new Gzip(),
+        bool $persistent = false,
     ) {
+        $this->leftOpen = $persistent ? new LeftOpen($key) : null;
     }
 
     public function canUse(): bool
@@ -42,7 +46,7 @@ final class SwitchedRedis
             throw new \BadMethodCallException("$name changes the connection or its arguments; call it inside raw().");
         }
         if (!$this->canUse()) {
-            $this->close();
+            $this->leave();
             return OffAnswer::to($command, $arguments);
         }
         $packed = $this->gzip->packFor($command, $arguments);
@@ -65,7 +69,7 @@ final class SwitchedRedis
     public function raw(\Closure $work, mixed $whileOff = false): mixed
     {
         if (!$this->canUse()) {
-            $this->close();
+            $this->leave();
             return $whileOff;
         }
         try {
@@ -76,7 +80,17 @@ final class SwitchedRedis
         }
     }
 
-    /** Leave the cache: "off" is proven only when no connection of this host is left. */
+    /** "Off" is proven only when no connection of this host is left. */
+    private function leave(): void
+    {
+        $this->close();
+        try {
+            $this->leftOpen?->close($this->connect);
+        } catch (\RedisException | \RedisClusterException) {
+            // What cannot be reached is not open.
+        }
+    }
+
     public function close(): void
     {
         $redis = $this->redis;
@@ -118,6 +132,7 @@ final class SwitchedRedis
         if ($this->redis === null) {
             $this->redis = ($this->connect)($endpoint);
             $this->endpoint = $endpoint;
+            $this->leftOpen?->remember($endpoint);
         }
         return $this->redis;
     }

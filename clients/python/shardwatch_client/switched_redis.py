@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from redis import Redis, RedisCluster
 from redis.client import NEVER_DECODE
@@ -42,6 +42,10 @@ class SwitchedRedis(CoreCommands):
 
     `connect` is given the endpoint of the switch, None where none is known, and returns a client with its timeouts set.
     """
+
+    # What redis-py's own classes of commands ask of the client that they are mixed into.
+    _is_async_client: Literal[False] = False
+    _event_dispatcher: Any = None
 
     def __init__(
         self, switches: Switches, key: str, connect: Connect, compress_above: int = gzip_values.ABOVE_BYTES

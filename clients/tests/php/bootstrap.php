@@ -36,5 +36,34 @@ function connected(int $port): Redis
 
 function show(mixed $value): void
 {
-    echo json_encode($value, JSON_INVALID_UTF8_SUBSTITUTE), "\n";
+    echo json_encode($value, JSON_INVALID_UTF8_SUBSTITUTE) . "\n";
+}
+
+/** A clock that a snippet sets: switches(clock: ($clock = new Clock())(...)). */
+final class Clock
+{
+    public float $now = 1e9;
+
+    public function __invoke(): float
+    {
+        return $this->now;
+    }
+}
+
+function persistent(): Redis
+{
+    $redis = new Redis();
+    $redis->pconnect('127.0.0.1', (int) getenv('CACHE'));
+    return $redis;
+}
+
+/** How many connections to the cache last sent SET; the server may need a moment to see that one was closed. */
+function setters(int $wanted): int
+{
+    $plain = connected((int) getenv('CACHE'));
+    $deadline = microtime(true) + 20;
+    do {
+        $count = count(array_filter($plain->client('list'), fn (array $one) => $one['cmd'] === 'set'));
+    } while ($count !== $wanted && microtime(true) < $deadline);
+    return $count;
 }
