@@ -39,6 +39,7 @@ urlpatterns = [
     path("scans/<int:pk>/compare/", scan_results.compare_scans, name="scan-compare"),
     path("scans/<int:pk>/keys/<int:key_pk>/", scan_results.scan_key, name="scan-key"),
     path("scans/<int:pk>/keys/<int:key_pk>/check/", scan_results.check_key, name="scan-key-check"),
+    path("scans/<int:pk>/keys/<int:key_pk>/measure/", scan_results.measure_key, name="scan-key-measure"),
     path("scans/<int:pk>/<str:what>/", scans.steer_scan, name="scan-steer"),
     path("events/", events.fleet_events, name="fleet-events"),
     path("events/add/", events.add_fleet_note, name="fleet-note"),

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from collectors.keyscan.models import Scan, ScanKey, ScanPrefix
 from dashboard.scans.naming import Naming
+from dashboard.scans.trends import SHORTEST_DAYS, days_between
 
 SHOWN = 100
-DAY_SECONDS = 86_400.0
-SHORTEST_DAYS = 1 / 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +45,12 @@ class Comparison:
 
     @property
     def days(self) -> float:
-        return (self.after.at - self.before.at).total_seconds() / DAY_SECONDS
+        return days_between(self.before.at, self.after.at)
 
     @property
     def bytes_per_day(self) -> float | None:
         """Return how fast the memory grew; None for scans of less than an hour apart, which say nothing of a day."""
         return (self.after.bytes - self.before.bytes) / self.days if self.days >= SHORTEST_DAYS else None
-
-
-@dataclass(frozen=True, slots=True)
-class TrendPoint:
-    scan: Scan
-    size: int
-    keys: int
 
 
 def compare(before: Scan, after: Scan, naming: Naming) -> Comparison:
@@ -107,28 +99,3 @@ def by_digest(keys: Iterable[ScanKey]) -> dict[int, ScanKey]:
 def largest(changes: Iterable[Change]) -> list[Change]:
     moved = [change for change in changes if change.delta]
     return sorted(moved, key=lambda change: (-abs(change.delta), change.name))[:SHOWN]
-
-
-def trend(scan: Scan, digest: int) -> list[TrendPoint]:
-    """Return a prefix over all scans of the cache that asked for the same keys, oldest first."""
-    asked = scan.asked
-    rows = ScanPrefix.objects.filter(digest=digest, scan__cache=scan.cache_id).select_related("scan")
-    points = [
-        TrendPoint(row.scan, row.size, row.keys)
-        for row in rows.order_by("-scan__created_at")[:SHOWN]
-        if row.scan.has_results and same_question(row.scan, asked.match, asked.type, asked.shards)
-    ]
-    return points[::-1]
-
-
-def same_question(scan: Scan, match: str, kind: str, shards: tuple[int, ...]) -> bool:
-    asked = scan.asked
-    return (asked.match, asked.type, asked.shards) == (match, kind, shards)
-
-
-def growth_per_day(points: list[TrendPoint]) -> float | None:
-    """Return bytes a day from the first scan to the last; None for scans of less than an hour."""
-    if len(points) < 2:
-        return None
-    days = (points[-1].scan.at - points[0].scan.at).total_seconds() / DAY_SECONDS
-    return (points[-1].size - points[0].size) / days if days >= SHORTEST_DAYS else None

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from collectors import latest
 from collectors.keyscan.models import Scan, ScanKey, ScanPrefix
 from dashboard.scans.naming import Naming
+from dashboard.scans.trends import Trend
 
 KEYS_A_PAGE = 100
 PREFIXES_SHOWN = 100
@@ -35,14 +36,15 @@ class KeyRow:
         return self.key.ttl_ms is not None and self.key.ttl_ms < 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PrefixLine:
-    """A prefix with its part of the whole, and how it differs from an earlier scan."""
+    """A prefix with its part of the whole, how it differs from an earlier scan, and its trend over all of them."""
 
     row: ScanPrefix
     name: str
     share: float
     before: int | None = None
+    trend: Trend | None = None
 
     @property
     def delta(self) -> int | None:

@@ -80,7 +80,7 @@ def rate_of(cache: Cache, brake: str) -> float:
 
 def load_words(brake: str) -> str:
     if brake == "gentle":
-        return _("About a quarter of one core of each node, in slices of 0.2 ms.")
+        return _("About a quarter of one core of each node, in slices of 0.1 ms.")
     if brake == "brisk":
         return _("About half of one core of each node, in slices of 25 keys.")
     return _("Up to a whole core of each node: others wait up to a millisecond longer.")

@@ -10,8 +10,9 @@ from kombu.exceptions import OperationalError
 
 from accounts.models import AuditEntry, User
 from collectors import tasks
-from collectors.keyscan import recheck, starting
+from collectors.keyscan import measuring, recheck, starting
 from collectors.keyscan.details import Detail
+from collectors.keyscan.measuring import Measured
 from collectors.keyscan.models import Scan, ScanKey, ScanSchedule
 from collectors.keyscan.options import ScanOptions
 from fleet.models import Cache
@@ -61,6 +62,12 @@ def check_key(by: User, key: ScanKey) -> Detail | None:
     """Read a key again; None where it is gone. Raise ReadError."""
     AuditEntry.record(by, "scan.check", key.scan.cache.name, scan=key.scan_id, key=key.pk)
     return recheck.check(key.scan.cache, key)
+
+
+def measure_key(by: User, key: ScanKey) -> Measured | None:
+    """Measure a giant whole; None where it is gone. Raise ReadError or ScanRefusedError."""
+    AuditEntry.record(by, "scan.measure", key.scan.cache.name, scan=key.scan_id, key=key.pk, elements=key.elements)
+    return measuring.measure(key.scan.cache, key)
 
 
 def add_schedule(

@@ -16,6 +16,7 @@ from accounts.tests.cast import client_of
 from collectors import tasks
 from collectors.keyscan.details import Detail
 from collectors.keyscan.models import Scan, ScanSchedule, ScanShard, ScanState
+from conftest import ValkeyFactory
 from dashboard.scans.naming import Naming, masked
 from dashboard.scans.treemap import ASPECT, squarified, tiles
 from dashboard.tests.scan_cast import HOSTILE, running, scanned_cache, stored, usual_keys
@@ -379,6 +380,66 @@ def test_a_node_that_is_away_cannot_be_asked_again(cache: Cache, settings: Setti
     html = client_of(Role.OPERATOR).post(f"/scans/{scan.pk}/keys/{key.pk}/check/", follow=True).content.decode()
 
     assert "Nothing listens on this port" in html
+
+
+def guarded(cache: Cache) -> tuple[Scan, int]:
+    """Return a scan with a giant that keeps its estimate, and the giant."""
+    scan = stored(cache, usual_keys())
+    key = scan.top_keys.order_by("-size")[0]
+    scan.top_keys.filter(pk=key.pk).update(is_exact=False)
+    return scan, key.pk
+
+
+def test_a_giant_shows_what_it_costs_to_measure_it(cache: Cache) -> None:
+    scan, key = guarded(cache)
+
+    html = page(f"/scans/{scan.pk}/keys/{key}/", Role.OPERATOR)
+
+    assert "Measure it exactly" in html
+    assert "On the replica 127.0.0.1:7011." in html
+    assert "looks at 250 000 elements in one command and answers nobody else meanwhile: 3.80 ms to 100 ms" in html
+
+
+def test_only_operators_measure_giants(cache: Cache) -> None:
+    scan, key = guarded(cache)
+
+    assert "Measure it exactly" not in page(f"/scans/{scan.pk}/keys/{key}/")
+    assert post(f"/scans/{scan.pk}/keys/{key}/measure/", Role.VIEWER) == 403
+
+
+def test_what_is_exact_is_not_measured_again(cache: Cache) -> None:
+    scan = stored(cache, usual_keys())
+    key = scan.top_keys.order_by("-size")[0]
+
+    assert "Measure it exactly" not in page(f"/scans/{scan.pk}/keys/{key.pk}/", Role.OPERATOR)
+    html = client_of(Role.OPERATOR).post(f"/scans/{scan.pk}/keys/{key.pk}/measure/", follow=True).content.decode()
+    assert "measured whole already" in html
+
+
+def test_a_giant_whose_node_is_away_cannot_be_measured(cache: Cache, settings: Settings) -> None:
+    settings.POLL_CONNECT_TIMEOUT_SECONDS = 0.2
+    scan, key = guarded(cache)
+
+    html = client_of(Role.OPERATOR).post(f"/scans/{scan.pk}/keys/{key}/measure/", follow=True).content.decode()
+
+    assert "Nothing listens on this port" in html
+
+
+def test_an_operator_measures_a_giant(cache: Cache, valkey_server: ValkeyFactory) -> None:
+    server = valkey_server()
+    client = redis.Redis(port=server.port)
+    client.hset("feed:all", mapping={f"f{n}": "v" * 30 for n in range(2_000)})
+    scan, key = guarded(cache)
+    cache.nodes.filter(role="replica").update(port=server.port)
+    browser = client_of(Role.OPERATOR)
+
+    html = plain(browser.post(f"/scans/{scan.pk}/keys/{key}/measure/", follow=True).content)
+    client.delete("feed:all")
+    other = browser.post(f"/scans/{scan.pk}/keys/{key}/measure/", follow=True).content.decode()
+
+    assert f"Measured whole on 127.0.0.1:{server.port}: it takes" in html
+    assert "The key is gone by now." in other
+    assert [entry.detail["elements"] for entry in AuditEntry.objects.filter(action="scan.measure")] == [250_000] * 2
 
 
 def test_two_scans_are_compared(cache: Cache) -> None:

@@ -15,9 +15,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import operator_required, signed_in
 from collectors.failures import ReadError
+from collectors.keyscan import measuring
 from collectors.keyscan.models import Scan, ScanKey
+from collectors.keyscan.reasons import ScanRefusedError
 from collectors.keyscan.summary import skew
-from dashboard.scans import compare, findings, found, live, steering, treemap
+from dashboard.scans import compare, findings, found, live, steering, treemap, trends
 from dashboard.scans.naming import Naming
 
 HISTORY = 50
@@ -70,8 +72,13 @@ def prefixes(scan: Scan, query: ResultQuery, earlier: Scan | None, naming: Namin
     if place is None:
         return {}
     lines = found.below(scan, place, earlier, naming)
+    over_time = trends.trends(scan, [place.digest, *(line.row.digest for line in lines)]) if earlier else {}
+    for line in lines:
+        line.trend = over_time.get(line.row.digest)
     return {
         "place": place,
+        "place_name": naming.prefix(bytes(place.prefix), place.is_other),
+        "trend": over_time.get(place.digest),
         "place_path": found.path_to(place, naming),
         "lines": lines,
         "tiles": treemap.tiles(lines),
@@ -121,6 +128,9 @@ def scan_key(request: HttpRequest, pk: int, key_pk: int) -> HttpResponse:
     context: dict[str, Any] = {"scan": key.scan, "cache": key.scan.cache, "row": row, "key": key}
     context["history"] = history.order_by("-scan__created_at", "-size")[:HISTORY]
     context["checked"] = request.session.pop(f"scan-key-{key.pk}", None)
+    context["measured"] = request.session.pop(f"scan-key-whole-{key.pk}", None)
+    if signed_in(request).is_operator:
+        context["cost"] = measuring.cost_of(key.scan.cache, key)
     return render(request, "dashboard/scan_key.html", context)
 
 
@@ -142,6 +152,26 @@ def check_key(request: HttpRequest, pk: int, key_pk: int) -> HttpResponse:
     return redirect("scan-key", pk, key_pk)
 
 
+@operator_required
+@require_POST
+def measure_key(request: HttpRequest, pk: int, key_pk: int) -> HttpResponse:
+    """Look at every element of a giant, once and on purpose."""
+    key = get_object_or_404(ScanKey.objects.select_related("scan__cache"), pk=key_pk, scan=pk)
+    try:
+        seen = steering.measure_key(signed_in(request), key)
+    except ReadError as failure:
+        messages.error(request, failure.sentence())
+    except ScanRefusedError as refused:
+        messages.warning(request, str(refused))
+    else:
+        if seen is None:
+            messages.info(request, _("The key is gone by now."))
+        else:
+            told = {"size": seen.detail.size, "elements": seen.detail.elements}
+            request.session[f"scan-key-whole-{key.pk}"] = {**told, "address": seen.address, "seconds": seen.seconds}
+    return redirect("scan-key", pk, key_pk)
+
+
 @require_safe
 def compare_scans(request: HttpRequest, pk: int) -> HttpResponse:
     after = get_object_or_404(Scan.objects.select_related("cache"), pk=pk)
@@ -154,7 +184,6 @@ def compare_scans(request: HttpRequest, pk: int) -> HttpResponse:
         context["comparison"] = compare.compare(before, after, naming)
         place = found.place_of(after, request.GET.get("prefix", ""))
         if place:
-            points = compare.trend(after, place.digest)
             context |= {"place": place, "place_name": naming.prefix(bytes(place.prefix), place.is_other)}
-            context |= {"trend": points, "growth": compare.growth_per_day(points)}
+            context["trend"] = trends.trends(after, [place.digest]).get(place.digest)
     return render(request, "dashboard/scan_compare.html", context)
