@@ -8,33 +8,53 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Q
 
 from alerts import flap, judged_rules, judging, measures, scene, telling
-from alerts.alert import FIRING_STATES, SEVERITIES, Alert, EvaluationMark, Transition, moment, state_of, stepped, stored
+from alerts.alert import FIRING_STATES, SEVERITIES, Alert, Transition, moment, state_of, stepped, stored
 from alerts.change import Change, transition
 from alerts.judging import Verdict
 from alerts.reason import Reason
 from alerts.rule import Override, Rule
 from alerts.scene import Watched
 from alerts.spec_form import SpecError
+from collectors.cursors import raw_cursor
 
 logger = logging.getLogger(__name__)
+ADD_MARKS = """
+    INSERT INTO alerts_evaluationmark (cache_id, tick_at, judged_at, instances)
+    SELECT id, 'epoch', statement_timestamp(), '{}' FROM fleet_cache c
+    WHERE id = ANY(%s::bigint[]) AND NOT EXISTS (SELECT FROM alerts_evaluationmark m WHERE m.cache_id = c.id)
+    ON CONFLICT DO NOTHING
+"""
+# A mark that lies ahead was made before the clock was set back: it counts no more.
+MOVE_MARKS = """
+    WITH locked AS (
+        SELECT cache_id, tick_at FROM alerts_evaluationmark
+        WHERE cache_id = ANY(%(caches)s::bigint[]) ORDER BY cache_id FOR UPDATE
+    )
+    UPDATE alerts_evaluationmark m SET tick_at = %(at)s, judged_at = statement_timestamp() FROM locked
+    WHERE m.cache_id = locked.cache_id AND (locked.tick_at <= %(at)s OR locked.tick_at > %(ahead)s)
+    RETURNING m.cache_id
+"""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of one evaluation: changes in their order, and rules that could be judged somewhere."""
+    """What came of one evaluation: changes in their order, and what could be judged."""
 
     changes: list[Change] = field(default_factory=list)
-    matched: set[int] = field(default_factory=set)
     instances: int = 0
     # By cache, how many targets each rule could judge.
     counts: dict[int, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+
+    @property
+    def matched(self) -> set[int]:
+        return {rule_id for counted in self.counts.values() for rule_id in counted}
 
 
 def evaluate(cache_ids: Collection[int], tick: int) -> Outcome:
@@ -60,18 +80,10 @@ def _lock(cache_ids: Collection[int], tick: int) -> list[int]:
     if abs(now - at) > skew:
         logger.warning("A tick is %d s off the database's clock: nothing is judged by it.", (at - now).total_seconds())
         return []
-    EvaluationMark.objects.bulk_create(
-        [
-            EvaluationMark(cache_id=one, tick_at=datetime.fromtimestamp(0, UTC), judged_at=now)
-            for one in sorted(cache_ids)
-        ],
-        ignore_conflicts=True,
-    )
-    marks = EvaluationMark.objects.select_for_update().filter(cache__in=cache_ids).order_by("cache_id")
-    # A mark that lies ahead was made before the clock was set back: it counts no more.
-    ready = [mark.cache_id for mark in marks if mark.tick_at <= at or mark.tick_at > now + skew]
-    EvaluationMark.objects.filter(cache__in=ready).update(tick_at=at, judged_at=now)
-    return ready
+    with raw_cursor() as fast:
+        fast.execute(ADD_MARKS, [list(cache_ids)], prepare=True)
+        fast.execute(MOVE_MARKS, {"caches": list(cache_ids), "at": at, "ahead": now + skew}, prepare=True)
+        return sorted(row[0] for row in fast.fetchall())
 
 
 def _overrides() -> dict[int, list[Override]]:
@@ -95,11 +107,11 @@ def _judge(
     book = Book(caches, tick, known_alerts(caches, at))
     outcome = Outcome()
     for rule in sound:
-        for verdict in judging.verdicts(rule, overrides.get(rule.pk, ()), caches, found, silent):
+        rule_id = rule.id
+        for verdict in judging.verdicts(rule, overrides.get(rule_id, ()), caches, found, silent):
             outcome.instances += 1
             if verdict.is_known:
-                outcome.matched.add(rule.pk)
-                outcome.counts[verdict.target.cache.id][rule.pk] += 1
+                outcome.counts[verdict.target.cache.id][rule_id] += 1
             book.enter(rule, verdict)
     book.close_missing(known={rule.pk for rule in rules}, sound={rule.pk for rule in sound})
     book.save()
@@ -137,11 +149,12 @@ class Book:
 
     def enter(self, rule: Rule, verdict: Verdict) -> None:
         """Let a verdict move the clocks of its alert; most verdicts find no alert and make none."""
-        key = (rule.pk, verdict.target.key)
-        self.seen.add(key)
+        # Not `pk`, which Django looks up in the model each time.
+        key = (rule.id, verdict.target.key)
         alert = self.active.get(key)
         if alert is None and not verdict.level:
             return
+        self.seen.add(key)
         # After a restart or failover nothing new begins for a while; what fires goes on, and ends.
         may_begin = verdict.target.cache.is_calm(verdict.spec.calm, self.at)
         if alert:

@@ -5,11 +5,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import orjson
+from django.db import connection
 from django.db.models import Min, Q
 
 from alerts.alert import EvaluationMark
 from alerts.rule import Rule
 
+COUNT = """
+    UPDATE alerts_evaluationmark m SET instances = given.counts::jsonb, counted_at = %s
+    FROM unnest(%s::bigint[], %s::text[]) AS given (cache_id, counts) WHERE m.cache_id = given.cache_id
+"""
 # A rule that is judged at every poll is written down this often.
 EVERY = timedelta(minutes=1)
 # Counts of caches that nobody judges any more (paused, unreachable) are not current.
@@ -25,11 +31,11 @@ def note(rules: Sequence[Rule], cache_ids: Collection[int], counts: Mapping[int,
         free = Rule.objects.filter(pk__in=stale).select_for_update(skip_locked=True)
         Rule.objects.filter(pk__in=[rule.pk for rule in free]).update(matched_at=at)
     due = Q(counted_at=None) | Q(counted_at__lte=at - EVERY) | Q(counted_at__gt=at)
-    marks = list(EvaluationMark.objects.filter(due, cache__in=cache_ids))
-    for mark in marks:
-        mark.instances = {str(rule_id): count for rule_id, count in counts.get(mark.cache_id, {}).items()}
-        mark.counted_at = at
-    EvaluationMark.objects.bulk_update(marks, ["instances", "counted_at"])
+    marks = list(EvaluationMark.objects.filter(due, cache__in=cache_ids).values_list("cache_id", flat=True))
+    if marks:
+        texts = [orjson.dumps(counts.get(cache_id, {}), option=orjson.OPT_NON_STR_KEYS).decode() for cache_id in marks]
+        with connection.cursor() as cursor:
+            cursor.execute(COUNT, [at, marks, texts])
 
 
 def is_stale(noted_at: datetime | None, at: datetime) -> bool:

@@ -4,18 +4,24 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
 from collectors.causes import Cause
 from collectors.event import Event
-from collectors.models import NodeFact, NodeStatus
+from collectors.models import NodeFact
 from fleet.models import Cache, Node
+
+if TYPE_CHECKING:
+    from alerts.judging import Target
 
 # A node that was asked longer ago than this many intervals was not asked: silence of ours is no evidence.
 ASKED_INTERVALS = 3
 # From this long on, silence of a node that we keep asking is evidence.
 SILENT_INTERVALS, SILENT_SECONDS = 3, 60
+# Failures which show that the server does not serve, rather than that it is slow.
+EVIDENCE = frozenset({Cause.REFUSED, Cause.CUT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,8 @@ class Watched:
     nodes: list[WatchedNode] = field(default_factory=list)
     policies: dict[int, str] = field(default_factory=dict)
     events: dict[str, datetime] = field(default_factory=dict)
+    # Nodes as targets of rules, by id, once they were made (alerts/judging.py).
+    targets: dict[int, "Target"] = field(default_factory=dict, repr=False)
 
     def is_calm(self, calm: Mapping[str, int], at: datetime) -> bool:
         """Return whether none of the named kinds of events happened within its seconds before `at`."""
@@ -87,23 +95,13 @@ def load(cache_ids: Collection[int], at: datetime, longest_calm: int) -> list[Wa
 
 
 def _add_nodes(found: dict[int, Watched]) -> None:
-    statuses = {status.node_id: status for status in NodeStatus.objects.filter(node__cache__in=found)}
-    rows = (
-        Node.objects.present()
-        .filter(cache__in=found)
-        .values_list("pk", "cache_id", "host", "port", "role", "shard_id", "shard__number")
-    )
-    for node_id, cache_id, host, port, role, shard_id, number in rows:
+    place = ("pk", "cache_id", "host", "port", "role", "shard_id", "shard__number")
+    polled = ("status__attempted_at", "status__answered_at", "status__failing_since", "status__failed_cause")
+    rows = Node.objects.present().filter(cache__in=found).order_by().values_list(*place, *polled)
+    for node_id, cache_id, host, port, role, shard_id, number, *times, cause in rows:
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        status = statuses.get(node_id)
-        polled = (status.attempted_at, status.answered_at, status.failing_since) if status else (None, None, None)
-        node = WatchedNode(node_id, address, role, shard_id, number, *polled, bool(status and is_evidence(status)))
+        node = WatchedNode(node_id, address, role, shard_id, number, *times, has_evidence=cause in EVIDENCE)
         found[cache_id].nodes.append(node)
-
-
-def is_evidence(status: NodeStatus) -> bool:
-    """Return whether the last failure shows that the server does not serve, rather than that it is slow."""
-    return status.failed_cause in {Cause.REFUSED, Cause.CUT}
 
 
 def _add_policies(found: dict[int, Watched]) -> None:

@@ -113,7 +113,12 @@ class Where:
     node: str = "*"
 
     def fits_cache(self, name: str, labels: Mapping[str, str]) -> bool:
-        return fnmatchcase(name, self.cache) and all(labels.get(key) == value for key, value in self.labels.items())
+        is_named = self.cache == "*" or fnmatchcase(name, self.cache)
+        return is_named and all(labels.get(key) == value for key, value in self.labels.items())
+
+    @property
+    def takes_all_nodes(self) -> bool:
+        return not self.role and self.shard is None and self.node == "*"
 
     def fits_node(self, address: str, role: str, shard: int | None) -> bool:
         return (
@@ -156,6 +161,8 @@ class Spec:
 
     def judge(self, values: Sequence[float | None]) -> Level | None:
         """Return the verdict for one target; `values` follow the terms."""
+        if len(self.terms) == 1:
+            return self.terms[0].judge(values[0])
         return joined(self.join, [term.judge(value) for term, value in zip(self.terms, values, strict=True)])
 
     def leading(self) -> int:
