@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from django.conf import settings
 from django.utils import timezone
@@ -120,12 +121,25 @@ async def _look_at_all(looks: Sequence[Look], way: Way, end: float) -> None:
 
 
 async def _look_at(look: Look, way: Way) -> None:
-    async with opened(look.node, way, look.support) as link:
-        look.seen.own_address = link.own_address
+    look.bytes_read = await take_list(look.node, look.support, way, look.seen)
+
+
+class Taker(Protocol):
+    """Who takes in the lines of a client list; its own address tells it our connection."""
+
+    own_address: str
+
+    def take(self, line: bytes) -> None: ...
+
+
+async def take_list(node: NodeRow, support: Support, way: Way, seen: Taker) -> int:
+    """Hand one node's list to `seen`; return its bytes. Raise ReadError."""
+    async with opened(node, way, support) as link:
+        seen.own_address = link.own_address
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        link.stream(pack([CLIENT_LIST]), LineReply(look.seen.take, done))
-        with noted(look.support, CLIENT_LIST):
-            look.bytes_read = await done
+        link.stream(pack([CLIENT_LIST]), LineReply(seen.take, done))
+        with noted(support, CLIENT_LIST):
+            return await done
 
 
 def _write(looks: Sequence[Look], now: datetime) -> None:

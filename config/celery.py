@@ -62,6 +62,8 @@ app.conf.update(
         # New scans, those of a quiet window, and those whose worker was lost.
         "take-up-scans": every("collectors.tasks.take_up_scans", 5),
         "keep-partitions": every("collectors.tasks.keep_partitions", settings.RETENTION_INTERVAL_SECONDS),
+        "keep-switches": every("switches.tasks.keep", 5),
+        "look-at-drained": every("switches.tasks.look_at_drained", 5),
         "sweep-incidents": every("alerts.tasks.sweep", settings.ALERT_SWEEP_SECONDS, "judge"),
         "send-due": every("alerts.tasks.send_due", settings.DELIVERY_WAKE_SECONDS, "alerts"),
         "forget-lost-workers": every("collectors.tasks.forget_lost_workers", 300),
