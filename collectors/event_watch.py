@@ -22,8 +22,6 @@ from collectors.source import Value
 logger = logging.getLogger(__name__)
 SIGNS = [HOT_INDEX[name] for name in ("is_primary", "maxmemory", "maxclients")]
 EVICTED, UPTIME = HOT_INDEX["evicted_keys"], HOT_INDEX["uptime_in_seconds"]
-# Evictions come in bursts: they are over when none came for so long.
-EVICTION_QUIET_SECONDS = 300
 # A look that failed is tried again after so long, not at every poll.
 RETRY_SECONDS = 5
 
@@ -107,7 +105,7 @@ def take_in(memory: Memory, tick: int, sightings: Sequence[Sighting]) -> bool:
             has_news |= (row[UPTIME] or 0) < memory.uptimes.get(node_id, 0)
             memory.uptimes[node_id] = int(row[UPTIME] or 0)
             note_evictions(memory, tick, node_id, int(row[EVICTED] or 0))
-    evicting = frozenset(node for node, at in memory.evicted_at.items() if tick - at <= EVICTION_QUIET_SECONDS)
+    evicting = frozenset(node for node, at in memory.evicted_at.items() if tick - at <= events.EVICTION_QUIET_SECONDS)
     has_news |= signs != memory.signs or evicting != memory.evicting
     memory.tick, memory.signs, memory.evicting = tick, signs, evicting
     return has_news

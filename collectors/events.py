@@ -26,6 +26,8 @@ TOGETHER_SECONDS = 60
 STORIES_BEFORE_FOLDING = 3
 # Events that ended longer ago than this are not touched any more.
 RECENT = timedelta(hours=1)
+# Evictions come in bursts: they are over when none came for so long.
+EVICTION_QUIET_SECONDS = 300
 # A node that was silent for one poll only may just have been slow.
 STALE_POLLS = 2
 
@@ -192,7 +194,7 @@ class Journal:
     def _eviction(self, happening: Happening) -> None:
         for event in self.recent(Kind.EVICTION)[:1]:
             if happening.step == "end":
-                event.until = self.now
+                event.until = max(event.at, self.now - timedelta(seconds=EVICTION_QUIET_SECONDS))
                 event.save()
             else:
                 was_over = not event.goes_on

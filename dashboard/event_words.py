@@ -192,6 +192,8 @@ def eviction(event: Event) -> str:
     if event.goes_on:
         words = ngettext("%(node)s evicts keys to make room", "%(node)s evict keys to make room", len(event.nodes))
         return words % parts
+    if not length(event):
+        return _("%(node)s evicted keys to make room") % parts
     return _("%(node)s evicted keys for %(time)s to make room") % parts
 
 

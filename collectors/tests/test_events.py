@@ -163,6 +163,17 @@ def test_evictions_in_bursts_are_one_event() -> None:
     assert (event.count, len(event.nodes), event.goes_on) == (2, 2, True)
 
 
+@pytest.mark.parametrize(("told_after", "lasted"), [(400, 100), (310, 10), (30, 0)])
+def test_evictions_ended_with_the_last_one_not_with_the_quiet_after_it(told_after: int, lasted: int) -> None:
+    cache = cache_with_nodes()
+
+    tell(cache, Kind.EVICTION, 0, entry(cache), step="begin")
+    tell(cache, Kind.EVICTION, told_after, step="end")
+
+    event = Event.objects.get()
+    assert event.until == event.at + timedelta(seconds=lasted)
+
+
 def test_an_eviction_that_ends_unseen_is_no_event() -> None:
     tell(cache_with_nodes(), Kind.EVICTION, 0, step="end")
 

@@ -88,6 +88,7 @@ def told_failover(cache: Cache, **data: Any) -> Event:
         (seen(Kind.EVICTION), "10.0.0.1:7001 evicts keys to make room"),
         (seen(Kind.EVICTION, nodes=[ONE, TWO]), "10.0.0.1:7001, 10.0.0.1:7002 evict keys to make room"),
         (seen(Kind.EVICTION, 1, 300), "10.0.0.1:7001 evicted keys for 5 min to make room"),
+        (seen(Kind.EVICTION, 1, 0), "10.0.0.1:7001 evicted keys to make room"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
