@@ -14,7 +14,7 @@ from alerts.acknowledge_links import Link
 from alerts.message import Message, Severity
 from alerts.models import Incident, Kind, Reason
 from alerts.remark import TEXT_LIMIT, Remark
-from alerts.text import storable
+from alerts.text import is_plain, storable
 
 What = Remark.What
 
@@ -45,10 +45,11 @@ def _acknowledge(incident: Incident, name: str, at: datetime, by: User | None = 
 
 
 def add_note(by: User, incident: Incident, text: str, at: datetime) -> Remark:
-    """Keep what somebody found out. Raise ValidationError where it is empty or too long."""
+    """Keep what somebody found out. Raise ValidationError where it is empty, too long or holds hidden characters."""
     text = storable(text).strip()
-    if not 1 <= len(text) <= TEXT_LIMIT:
-        raise ValidationError({"text": _("Give a text of 1 to %(limit)d characters.") % {"limit": TEXT_LIMIT}})
+    if not 1 <= len(text) <= TEXT_LIMIT or not is_plain(text):
+        words = _("Give a text of 1 to %(limit)d printable characters.") % {"limit": TEXT_LIMIT}
+        raise ValidationError({"text": words})
     with transaction.atomic():
         return _remark(by, incident, What.NOTE, at, text)
 

@@ -13,7 +13,7 @@ from alerts.alert import Alert
 from alerts.hiding import labels_of
 from alerts.matchers import Matcher, MatcherError
 from alerts.silence import Silence
-from alerts.text import storable
+from alerts.text import is_plain, storable
 from collectors.event import Event
 
 COMMENT_LIMIT = 500
@@ -52,6 +52,9 @@ def add(
     comment = storable(comment).strip()
     if not 1 <= len(comment) <= COMMENT_LIMIT:
         words = _("Say why, in 1 to %(limit)d characters: others will ask.") % {"limit": COMMENT_LIMIT}
+        raise ValidationError({"comment": words})
+    if not is_plain(comment):
+        words = _("Give a text of 1 to %(limit)d printable characters.") % {"limit": COMMENT_LIMIT}
         raise ValidationError({"comment": words})
     check_times(starts_at, ends_at, now)
     with transaction.atomic():

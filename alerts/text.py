@@ -3,6 +3,14 @@
 from typing import Any
 
 ELLIPSIS = "…"
+LINE_ENDS = "\n\r\t"
+# Joiners belong to some scripts and to emoji; the other invisible characters can make a text look like another.
+JOINERS = "\u200c\u200d"
+
+
+def is_plain(text: str) -> bool:
+    """Return whether a text reads as it is: no control characters, none that turn the direction of reading."""
+    return all(c.isprintable() or c in LINE_ENDS or c in JOINERS for c in text)
 
 
 def storable(value: Any) -> Any:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import AuditEntry, User
+from alerts.text import is_plain
 from collectors.event import NOTE_KINDS, TITLE_LIMIT, URL_LIMIT, Event
 from fleet.labels import check_labels
 
@@ -54,7 +55,7 @@ def check(note: Event) -> None:
     note.title = " ".join((note.title or "").split())
     if note.kind not in NOTE_KINDS:
         refuse("kind", _("Choose one of: %(kinds)s.") % {"kinds": ", ".join(NOTE_KINDS)})
-    if not note.title or len(note.title) > TITLE_LIMIT or not note.title.isprintable():
+    if not note.title or len(note.title) > TITLE_LIMIT or not is_plain(note.title):
         refuse("title", _("Give a text of 1 to %(limit)d printable characters.") % {"limit": TITLE_LIMIT})
     check_times(note)
     check_url(note)

@@ -209,12 +209,20 @@ def test_notes_stand_in_the_timeline() -> None:
     assert "moved the keys &lt;script" in page()
 
 
-@pytest.mark.parametrize("text", ["", "   ", "x" * 2001])
-def test_it_keeps_no_note_without_words_nor_one_without_end(text: str) -> None:
+@pytest.mark.parametrize("text", ["", "   ", "x" * 2001, "a\u202eb", "a\u2066b", "\ufeffab", "a\x1b[2Jb"])
+def test_it_keeps_no_note_without_words_nor_one_without_end_nor_one_that_hides_some(text: str) -> None:
     firing(0.95)
 
     assert post("note", text=text) == 302
     assert not Remark.objects.exists()
+
+
+def test_notes_may_have_lines_and_every_script() -> None:
+    firing(0.95)
+
+    post("note", text="first\r\n\tsecond 日本語 العربية \U0001f469\u200d\U0001f4bb")
+
+    assert Remark.objects.get().text == "first\r\n\tsecond 日本語 العربية \U0001f469\u200d\U0001f4bb"
 
 
 def test_a_person_closes_it_and_all_hear_that() -> None:

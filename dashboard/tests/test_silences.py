@@ -57,6 +57,7 @@ def test_an_exact_end_counts_before_the_length() -> None:
         ({"matchers": "\n".join(f"l{number}=x" for number in range(21))}, "at most 20"),
         ({"comment": ""}, "required"),
         ({"comment": "  "}, "required"),
+        ({"comment": "a\u202eb"}, "printable characters"),
         ({"ends_at": "2020-01-01T00:00"}, "must lie ahead"),
         ({"ends_at": "2099-01-01T00:00"}, "lasts a year at most"),
         ({"length": "ever"}, "valid choice"),
