@@ -1,10 +1,10 @@
-"""A fleet for pages to show: many caches with an hour of samples, and one with a day."""
+"""A fleet for pages to show: many caches with an hour of samples, and one with a day and 90 days of rollups."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.month import HOUR, copy_rows, moment
+from bench.month import DAY, HOUR, copy_rows, moment
 from bench.workload import INTERVAL_SECONDS, SimulatedNode
 from collectors import retention, samples, statuses
 from collectors.partitions import ensure_partition
@@ -16,6 +16,7 @@ SLOW_INTERVAL_SECONDS = 60
 # Most caches are well; each twentieth has a shard without a replica, which is a finding.
 SHARDS_OF_MANY, SHARDS_OF_FEW, FEW = (2, 3), (2, 2, 1), 20
 SHARDS_OF_ONE = (2, 2, 2, 2, 2, 2)
+DAYS = 90
 
 
 @dataclass(slots=True)
@@ -57,7 +58,22 @@ def seed(caches: int, minutes: int, hours: int) -> Seeded:
     for tick in range(first, newest + 1, SLOW_INTERVAL_SECONDS):
         fleet.poll(tick)
     retention.roll_up()
+    _repeat([node.pk for node in charted], newest)
     return fleet
+
+
+def _repeat(node_ids: Sequence[int], newest: int) -> None:
+    """Give nodes the same day in hourly rollups for DAYS days before."""
+    for day in range(1, DAYS + 1):
+        ensure_partition("rollup_1h", moment(newest - day * DAY))
+    columns = "mean, minimum, maximum, last, samples"
+    with samples.raw_cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO rollup_1h (node_id, at, {columns})"
+            f" SELECT node_id, at - day * interval '1 day', {columns} FROM rollup_1h, generate_series(1, %s) AS day"
+            " WHERE node_id = ANY(%s)",
+            [DAYS, list(node_ids)],
+        )
 
 
 def _ordinary_cache(number: int) -> list[Node]:

@@ -22,9 +22,16 @@ BROWSER_OPTIONS = (
     "--disable-component-update",
     "--disable-sync",
 )
-# Runs in the page from its first moment on: notes when a chart says that it is drawn and has a pixel that is not blank.
-WATCH_CANVASES = """
+# All charts of a page lie in a window so high.
+TALL = 12_000
+# Runs in the page from its first moment on: notes when a chart says that it is drawn and has a pixel that is not blank,
+# and the longest task of the main thread.
+WATCH = """
 (() => {
+  window.longest = 0;
+  new PerformanceObserver((list) => {
+    for (const task of list.getEntries()) window.longest = Math.max(window.longest, task.duration);
+  }).observe({ type: "longtask", buffered: true });
   const isPainted = (canvas) => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     return new Uint32Array(data.buffer).some((pixel) => pixel);
@@ -36,6 +43,11 @@ WATCH_CANVASES = """
   };
   requestAnimationFrame(look);
 })();
+"""
+JSON_SENT = """
+performance.getEntriesByType("resource")
+  .filter((entry) => entry.name.includes("/api/"))
+  .reduce((sum, entry) => sum + entry.encodedBodySize, 0)
 """
 
 
@@ -51,6 +63,15 @@ class Person:
 class Answer:
     body: bytes
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one visit to a page with charts took: until the first was painted, the longest task, the JSON sent."""
+
+    first_chart_seconds: float
+    longest_ms: float
+    json_bytes: float
 
 
 class Visitor:
@@ -91,26 +112,26 @@ class Visitor:
         return Answer(content, seconds)
 
 
-def first_charts(program: str, port: int, cookies: Mapping[str, str], path: str, runs: int) -> list[float]:
-    """Return the milliseconds from asking for the page to its first chart painted, files being cached."""
+def looks(program: str, port: int, cookies: Mapping[str, str], path: str, runs: int) -> list[Look]:
+    """Return what a browser sees of a page with all its charts in sight, files being cached."""
     address = f"http://127.0.0.1:{port}"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(BROWSER_OPTIONS))
         # Our policy forbids what Playwright asks pages with; it costs no time.
-        context = browser.new_context(bypass_csp=True, viewport={"width": 1920, "height": 1080})
+        context = browser.new_context(bypass_csp=True, viewport={"width": 1920, "height": TALL})
         context.add_cookies([_cookie(name, value, address) for name, value in cookies.items()])
-        context.add_init_script(WATCH_CANVASES)
+        context.add_init_script(WATCH)
         page = context.new_page()
-        taken = [_first_chart(page, address + path) for _ in range(runs + 1)]
+        seen = [_look(page, address + path) for _ in range(runs + 1)]
         browser.close()
-    return taken[1:]
+    return seen[1:]
 
 
 def _cookie(name: str, value: str, address: str) -> Any:
     return {"name": name, "value": value, "url": address}
 
 
-def _first_chart(page: Page, address: str) -> float:
-    page.goto(address)
+def _look(page: Page, address: str) -> Look:
+    page.goto(address, wait_until="networkidle")
     page.wait_for_function("window.firstChartAt", timeout=PATIENCE_SECONDS * 1000)
-    return float(page.evaluate("window.firstChartAt"))
+    return Look(page.evaluate("window.firstChartAt") / 1000, page.evaluate("window.longest"), page.evaluate(JSON_SENT))

@@ -65,6 +65,9 @@ async function load(signal) {
   for (const panel of wanted) {
     panel.show(found, view, palette);
     panel.shownAt = Date.now();
+    // A task for each chart: twenty in one would hold up clicks and keys.
+    await new Promise((resume) => setTimeout(resume));
+    signal.throwIfAborted();
   }
 }
 
