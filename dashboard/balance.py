@@ -15,6 +15,7 @@ from collectors import hot_keys, slot_readings
 from collectors.causes import sentence_of
 from collectors.hot_key_looks import HotKey
 from collectors.hot_key_reading import KEYS_KEPT
+from collectors.keyscan.reasons import Reason, words
 from collectors.models import HotKeyReading
 from collectors.slot_readings import HotSlot
 from collectors.sources.slots import REDIS_SINCE, VALKEY_SINCE
@@ -182,9 +183,11 @@ def why_no_keys(primaries: Sequence[WatchedNode]) -> str:
     ) % {"policies": ", ".join(policies) or _("not reported")}
 
 
-def look_now(by: User, cache: Cache) -> bool:
-    """Look for hot keys on demand; return False where that is not possible now."""
-    has_looked = hot_keys.look(cache.pk)
-    if has_looked:
-        AuditEntry.record(by, "hot-keys.look", cache.name)
-    return has_looked
+def look_now(by: User, cache: Cache) -> str:
+    """Look for hot keys on demand; return why that is not possible now, "" where somebody looked."""
+    if cache.is_paused:
+        return words(Reason.PAUSED_CACHE, {})
+    if not hot_keys.look(cache.pk):
+        return _("The keys were looked at just now, or are being looked at. Wait ten seconds.")
+    AuditEntry.record(by, "hot-keys.look", cache.name)
+    return ""

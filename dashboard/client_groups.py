@@ -18,7 +18,9 @@ from collectors import client_lists, client_trends
 from collectors.client_list import Client, Group, top_rows
 from collectors.client_reading import ROWS_KEPT
 from collectors.client_trends import Trends
+from collectors.keyscan.reasons import Reason, words
 from collectors.models import ClientReading, ClientRows
+from dashboard.refusals import Refusal, refusals
 from dashboard.watched import WatchedNode, nodes_of
 from fleet.models import Cache
 
@@ -32,6 +34,7 @@ BY_WORDS = {
 }
 SORT_WORDS = {"memory": gettext_lazy("Memory"), "idle": gettext_lazy("Idle"), "age": gettext_lazy("Age")}
 ROWS_SHOWN = 50
+COMMANDS = ("CLIENT LIST",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,7 @@ class Clients:
     nodes: Sequence[ClientNode]
     chosen: Sequence[ClientNode]
     groups: Sequence[ClientGroup]
+    refused: Sequence[Refusal]
     rows: Sequence[SingleClient] = field(default_factory=list)
 
     @property
@@ -121,6 +125,11 @@ class Clients:
     def is_read(self) -> bool:
         return any(node.is_read for node in self.chosen)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether somebody tried in vain to read a list, or would."""
+        return bool(self.refused) or any(node.failure for node in self.chosen)
+
 
 def clients_of(cache: Cache, by: str, node_id: int = 0, sort: str = "memory") -> Clients:
     """Return what the last readings say; a `node_id` that is none of the cache's stands for all."""
@@ -128,9 +137,10 @@ def clients_of(cache: Cache, by: str, node_id: int = 0, sort: str = "memory") ->
     readings = newest_readings([node.node.pk for node in watched], by)
     nodes = [ClientNode(node, readings.get(node.node.pk), cache.poll_interval_seconds) for node in watched]
     chosen = [node for node in nodes if node.watched.node.pk == node_id] or nodes
-    trends = client_trends.read([node.watched.node.pk for node in chosen], by, timezone.now())
+    ids = [node.watched.node.pk for node in chosen]
+    trends, refused = client_trends.read(ids, by, timezone.now()), refusals(ids, COMMANDS)
     parts = (getattr(node.reading, "chosen_groups", None) for node in chosen if node.is_read)
-    return Clients(by, nodes, chosen, merged(filter(None, parts), trends), rows_of(chosen, sort))
+    return Clients(by, nodes, chosen, merged(filter(None, parts), trends), refused, rows_of(chosen, sort))
 
 
 def newest_readings(node_ids: Sequence[int], by: str) -> dict[int, ClientReading]:
@@ -172,12 +182,14 @@ def rows_of(nodes: Sequence[ClientNode], sort: str) -> list[SingleClient]:
     return sorted(found, key=lambda single: getattr(single.client, key) or 0, reverse=True)[:ROWS_SHOWN]
 
 
-def read_now(by: User, cache: Cache, node_id: int = 0) -> bool:
-    """Read client lists on demand; return False where that is not possible now."""
-    is_read = client_lists.read(cache.pk, is_demanded=True, node_id=node_id)
-    if is_read:
-        AuditEntry.record(by, "clients.read", cache.name, **({"node": node_id} if node_id else {}))
-    return is_read
+def read_now(by: User, cache: Cache, node_id: int = 0) -> str:
+    """Read client lists on demand; return why that is not possible now, "" where they were read."""
+    if cache.is_paused:
+        return words(Reason.PAUSED_CACHE, {})
+    if not client_lists.read(cache.pk, is_demanded=True, node_id=node_id):
+        return _("The client lists were read just now, or are being read. Wait ten seconds.")
+    AuditEntry.record(by, "clients.read", cache.name, **({"node": node_id} if node_id else {}))
+    return ""
 
 
 def label_words(group: ClientGroup, by: str) -> str:

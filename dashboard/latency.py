@@ -12,7 +12,7 @@ from collectors import latency_events, round_trips
 from collectors.latency_events import SpikeGroup
 from collectors.models import LatencyEvent, NodeFact
 from collectors.round_trips import RoundTrips
-from dashboard.refusals import Refusal, refusals
+from dashboard.refusals import Refusal, is_refused_by_all, refusals
 from dashboard.watched import WatchedNode, nodes_of
 from fleet.models import Cache
 
@@ -50,6 +50,11 @@ class Latency:
     events: Sequence[NodeEvents]
     moments: QuerySet[LatencyEvent]
     refused: Sequence[Refusal]
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether no node lets itself be asked what held it up."""
+        return is_refused_by_all(COMMANDS[0], self.refused)
 
     @property
     def silent_recorders(self) -> int:

@@ -25,3 +25,9 @@ def refusals(node_ids: Collection[int], commands: Iterable[str] | None = None) -
     rows = rows if commands is None else rows.filter(command__in=commands)
     counts = Counter(rows.values_list("command", "reason"))
     return [Refusal(*pair, count, len(node_ids)) for pair, count in sorted(counts.items())]
+
+
+def is_refused_by_all(command: str, refused: Iterable[Refusal]) -> bool:
+    """Return whether every node refuses a command, for whatever reason."""
+    found = [refusal for refusal in refused if refusal.command == command]
+    return bool(found) and sum(refusal.count for refusal in found) >= found[0].nodes

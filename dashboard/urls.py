@@ -1,5 +1,6 @@
 from django.urls import path
 
+from dashboard.scans.steering import ACTS
 from dashboard.views import (
     balance,
     cache,
@@ -40,7 +41,7 @@ urlpatterns = [
     path("scans/<int:pk>/keys/<int:key_pk>/", scan_results.scan_key, name="scan-key"),
     path("scans/<int:pk>/keys/<int:key_pk>/check/", scan_results.check_key, name="scan-key-check"),
     path("scans/<int:pk>/keys/<int:key_pk>/measure/", scan_results.measure_key, name="scan-key-measure"),
-    path("scans/<int:pk>/<str:what>/", scans.steer_scan, name="scan-steer"),
+    *(path(f"scans/<int:pk>/{what}/", scans.steer_scan, {"what": what}, name=f"scan-{what}") for what in ACTS),
     path("events/", events.fleet_events, name="fleet-events"),
     path("events/add/", events.add_fleet_note, name="fleet-note"),
     path("events/<int:pk>/", events.event, name="event"),

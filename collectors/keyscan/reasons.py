@@ -59,7 +59,7 @@ SENTENCES = {
     Reason.NODE_SCANNED: _("%(address)s is being scanned already, by scan %(scan)d."),
     Reason.NO_SUCH_SHARD: _("The cache has no shard %(shard)d."),
     Reason.NOT_NOW: _("The scan is %(state)s: that is not possible now."),
-    Reason.PAUSED_CACHE: _("The cache is paused."),
+    Reason.PAUSED_CACHE: _("The cache is paused: nothing is asked of its servers. End the pause first."),
     Reason.TOO_LONG: _("The key has more than %(elements)d elements: its server would be busy with it for too long."),
     Reason.IS_MEASURED: _("The key is measured whole already, or its number of elements is not known."),
     Reason.NODE_BUSY: _("%(address)s has no time for it now: %(why)s."),
@@ -82,4 +82,7 @@ class ScanRefusedError(Exception):
         self.cause, self.data = cause, data
 
     def __str__(self) -> str:
+        return self.sentence()
+
+    def sentence(self) -> str:
         return words(self.cause, self.data)

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext as _
 from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
@@ -106,10 +105,10 @@ def read_balance(request: HttpRequest, name: str) -> HttpResponse:
     summary="Look for hot keys now",
 )
 def look_for_hot_keys(request: HttpRequest, name: str) -> HttpResponse:
-    """Takes some seconds; reads no value. 409: somebody just looked, or looks."""
+    """Takes some seconds; reads no value. 409: somebody just looked, or looks, or the cache is paused."""
     cache = cache_named(name)
-    if not look_now(signed_in(request), cache):
-        raise HttpError(409, _("The keys were looked at just now, or are being looked at. Wait ten seconds."))
+    if refused := look_now(signed_in(request), cache):
+        raise HttpError(409, refused)
     return compressed_json(request, balance_answer(cache, balance_of(cache)))
 
 

@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext as _
 from ninja import Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
@@ -106,10 +105,13 @@ def list_clients(request: HttpRequest, name: str, query: Query[ClientsQuery]) ->
     summary="Read the client lists now",
 )
 def read_clients(request: HttpRequest, name: str, query: Query[NodeQuery]) -> HttpResponse:
-    """Servers answer nobody else while they write their lists, about 2 ms for 1,000 connections. 409: just read."""
+    """Servers answer nobody else while they write their lists, about 2 ms for 1,000 connections.
+
+    409: they were just read, or the cache is paused.
+    """
     cache = cache_named(name)
-    if not read_now(signed_in(request), cache, query.node):
-        raise HttpError(409, _("The client lists were read just now, or are being read. Wait ten seconds."))
+    if refused := read_now(signed_in(request), cache, query.node):
+        raise HttpError(409, refused)
     return compressed_json(request, clients_answer(cache, clients_of(cache, "name", query.node)))
 
 

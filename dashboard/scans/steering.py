@@ -15,6 +15,7 @@ from collectors.keyscan.details import Detail
 from collectors.keyscan.measuring import Measured
 from collectors.keyscan.models import Scan, ScanKey, ScanSchedule
 from collectors.keyscan.options import ScanOptions
+from collectors.keyscan.reasons import Reason, ScanRefusedError
 from fleet.models import Cache
 
 ACTS = {"pause": starting.pause, "resume": starting.resume, "cancel": starting.cancel}
@@ -58,14 +59,21 @@ def set_brake(by: User, scan: Scan, brake: str) -> None:
         AuditEntry.record(by, "scan.brake", scan.cache.name, scan=scan.pk, brake=brake)
 
 
+def refuse_paused(cache: Cache) -> None:
+    if cache.is_paused:
+        raise ScanRefusedError(Reason.PAUSED_CACHE)
+
+
 def check_key(by: User, key: ScanKey) -> Detail | None:
-    """Read a key again; None where it is gone. Raise ReadError."""
+    """Read a key again; None where it is gone. Raise ReadError or ScanRefusedError."""
+    refuse_paused(key.scan.cache)
     AuditEntry.record(by, "scan.check", key.scan.cache.name, scan=key.scan_id, key=key.pk)
     return recheck.check(key.scan.cache, key)
 
 
 def measure_key(by: User, key: ScanKey) -> Measured | None:
     """Measure a giant whole; None where it is gone. Raise ReadError or ScanRefusedError."""
+    refuse_paused(key.scan.cache)
     AuditEntry.record(by, "scan.measure", key.scan.cache.name, scan=key.scan_id, key=key.pk, elements=key.elements)
     return measuring.measure(key.scan.cache, key)
 

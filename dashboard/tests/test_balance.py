@@ -271,6 +271,17 @@ def test_an_operator_looks_now(valkey_server: Callable[..., Valkey]) -> None:
     assert answer["looks"][0]["keys_looked_at"] == 1
 
 
+def test_a_paused_cache_is_not_looked_at(cache: Cache) -> None:
+    Cache.objects.update(is_paused=True)
+
+    html = client_of(Role.OPERATOR).post("/caches/game/balance/look/", follow=True).content.decode()
+    answer = call(Role.OPERATOR, "post", "/caches/game/hot-keys/look")
+
+    assert "The cache is paused" in html
+    assert (answer.status_code, answer.json()["error"][:19]) == (409, "The cache is paused")
+    assert not HotKeyTurn.objects.exists()
+
+
 def test_a_schedule_is_told(cache: Cache, settings: Settings) -> None:
     fact(cache.nodes.filter(role="primary")[0], "maxmemory_policy", "allkeys-lfu")
     assert "only when an operator asks for it" in page()

@@ -12,7 +12,7 @@ from pytest_django.fixtures import Settings
 from accounts.models import AuditEntry, Role
 from accounts.tests.cast import client_of
 from collectors.client_list import ClientList
-from collectors.models import ClientReading, ClientRows, ClientTurn
+from collectors.models import ClientReading, ClientRows, ClientTurn, CommandSupport
 from collectors.tests.cast import cache_with_nodes
 from dashboard.client_groups import ClientNode, clients_of
 from dashboard.tests.api import call
@@ -105,7 +105,7 @@ def test_it_says_why_a_node_is_not_read(cache: Cache, settings: Settings) -> Non
 
     assert "NOPERM no clients" in html
     assert "over 8 connections: read only when an operator asks for it" in html
-    assert "No client list has been read yet" in html
+    assert "No client list can be read" in html
 
 
 def test_single_connections_are_shown_for_minutes(cache: Cache) -> None:
@@ -185,6 +185,34 @@ def test_an_operator_reads_now(valkey_server: Callable[..., Valkey]) -> None:
     again = browser.post("/caches/game/clients/read/", {}, follow=True).content.decode()
     assert "read just now" in again
     assert ClientReading.objects.count() == 1
+
+
+def test_a_paused_cache_is_not_read(cache: Cache) -> None:
+    Cache.objects.update(is_paused=True)
+
+    html = client_of(Role.OPERATOR).post("/caches/game/clients/read/", follow=True).content.decode()
+    answer = call(Role.OPERATOR, "post", "/caches/game/clients/read")
+
+    assert "The cache is paused" in html
+    assert (answer.status_code, answer.json()["error"][:19]) == (409, "The cache is paused")
+    assert not ClientTurn.objects.exists()
+    assert not AuditEntry.objects.exists()
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_it_says_that_no_list_can_be_read(cache: Cache, is_known: bool) -> None:
+    for node in cache.nodes.all():
+        if is_known:
+            CommandSupport.objects.create(
+                node=node, command="CLIENT LIST", state="refused", reason="NOPERM", checked_at=timezone.now()
+            )
+        else:
+            ClientReading.objects.create(node=node, read_at=timezone.now(), failed_cause="no_permission")
+
+    html = page()
+
+    assert "No client list can be read" in html
+    assert ("Commands that the servers refuse" in html) is is_known
 
 
 def test_the_api_tells_the_same(cache: Cache) -> None:

@@ -34,7 +34,7 @@ TOLD_ON = {
     "SLOWLOG GET": ("", "slowlog/"),
     "LATENCY HISTOGRAM": ("", "commands/"),
     "LATENCY LATEST": ("", "latency/"),
-    "CLIENT LIST": ("",),
+    "CLIENT LIST": ("", "clients/"),
     "OBJECT FREQ": ("", "balance/"),
 }
 
@@ -106,7 +106,9 @@ def test_every_page_says_what_is_refused(refusing: Valkey, poller: Poller, cache
     for command, told_on in TOLD_ON.items():
         assert all(command in found[page] for page in told_on), command
     assert "cannot be read" in found["clients/"]
-    assert "No client list" in found["clients/"]
+    assert "No client list can be read" in found["clients/"]
+    assert "The servers refuse LATENCY" in found["latency/"]
+    assert not any(claim in html for claim in ("Nothing was recorded", "Nothing was logged") for html in found.values())
     assert re.search("NOPERM|unknown command", found["balance/"])
     assert status_of(cache).failures == 0
 

@@ -224,6 +224,7 @@ def test_an_operator_sets_the_speed(cache: Cache) -> None:
     assert post(f"/scans/{scan.pk}/brake/", brake="fast") == 302
     assert post(f"/scans/{scan.pk}/brake/", brake="warp") == 404
     assert post(f"/scans/{scan.pk}/explode/") == 404
+    assert client_of(Role.OPERATOR).get(f"/scans/{scan.pk}/export/").status_code == 404
 
     scan.refresh_from_db()
     assert scan.brake == "fast"
@@ -440,6 +441,17 @@ def test_an_operator_measures_a_giant(cache: Cache, valkey_server: ValkeyFactory
     assert f"Measured whole on 127.0.0.1:{server.port}: it takes" in html
     assert "The key is gone by now." in other
     assert [entry.detail["elements"] for entry in AuditEntry.objects.filter(action="scan.measure")] == [250_000] * 2
+
+
+@pytest.mark.parametrize("act", ["check", "measure"])
+def test_a_paused_cache_is_not_asked_for_a_key(cache: Cache, act: str) -> None:
+    key = stored(cache, usual_keys()).top_keys.order_by("-size")[0]
+    Cache.objects.update(is_paused=True)
+
+    answer = client_of(Role.OPERATOR).post(f"/scans/{key.scan_id}/keys/{key.pk}/{act}/", follow=True)
+
+    assert "The cache is paused" in answer.content.decode()
+    assert not AuditEntry.objects.exists()
 
 
 def test_two_scans_are_compared(cache: Cache) -> None:

@@ -25,8 +25,8 @@ def cache_balance(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def look_for_hot_keys(request: HttpRequest, name: str) -> HttpResponse:
     cache = get_object_or_404(Cache, name=name)
-    if look_now(signed_in(request), cache):
-        messages.success(request, _("The keys were looked at."))
+    if refused := look_now(signed_in(request), cache):
+        messages.warning(request, refused)
     else:
-        messages.warning(request, _("The keys were looked at just now, or are being looked at. Wait ten seconds."))
+        messages.success(request, _("The keys were looked at."))
     return redirect("cache-balance", cache.name)

@@ -61,8 +61,8 @@ def cache_clients(request: HttpRequest, name: str) -> HttpResponse:
 def read_clients(request: HttpRequest, name: str) -> HttpResponse:
     """Read the lists of all nodes, or of the chosen one, however many connections there are."""
     cache, query = get_object_or_404(Cache, name=name), ClientQuery.of(request.POST)
-    if read_now(signed_in(request), cache, query.node):
-        messages.success(request, _("The client lists were read."))
+    if refused := read_now(signed_in(request), cache, query.node):
+        messages.warning(request, refused)
     else:
-        messages.warning(request, _("The client lists were read just now, or are being read. Wait ten seconds."))
+        messages.success(request, _("The client lists were read."))
     return redirect(reverse("cache-clients", args=[cache.name]) + query.url())

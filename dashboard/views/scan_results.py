@@ -141,7 +141,7 @@ def check_key(request: HttpRequest, pk: int, key_pk: int) -> HttpResponse:
     key = get_object_or_404(ScanKey.objects.select_related("scan__cache"), pk=key_pk, scan=pk)
     try:
         seen = steering.check_key(signed_in(request), key)
-    except ReadError as failure:
+    except (ReadError, ScanRefusedError) as failure:
         messages.error(request, failure.sentence())
         return redirect("scan-key", pk, key_pk)
     if seen is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from accounts.access import operator_required, signed_in
+from accounts.models import User
 from collectors.keyscan.models import Scan, ScanSchedule, Speed
 from collectors.keyscan.reasons import ScanRefusedError, words
 from dashboard.refresh import fingerprint, is_refresh, unchanged
@@ -99,27 +101,25 @@ def changes_of(scan: Scan) -> list[dict[str, Any]]:
 @require_POST
 def steer_scan(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     """Pause, resume or cancel a scan."""
-    found = get_object_or_404(Scan.objects.select_related("cache"), pk=pk)
-    if what not in steering.ACTS:
-        raise Http404
-    try:
-        steering.act(signed_in(request), found, what)
-    except ScanRefusedError as refused:
-        messages.warning(request, str(refused))
-    return redirect(found)
+    return told(request, pk, lambda by, found: steering.act(by, found, what))
 
 
 @operator_required
 @require_POST
 def brake_scan(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(Scan.objects.select_related("cache"), pk=pk)
     brake = request.POST.get("brake", "")
     if brake not in Speed.values:
         raise Http404
+    return told(request, pk, lambda by, found: steering.set_brake(by, found, brake))
+
+
+def told(request: HttpRequest, pk: int, act: Callable[[User, Scan], None]) -> HttpResponse:
+    """Tell a scan something, and show it again, with the reason where it is too late."""
+    found = get_object_or_404(Scan.objects.select_related("cache"), pk=pk)
     try:
-        steering.set_brake(signed_in(request), found, brake)
+        act(signed_in(request), found)
     except ScanRefusedError as refused:
-        messages.warning(request, str(refused))
+        messages.warning(request, refused.sentence())
     return redirect(found)
 
 

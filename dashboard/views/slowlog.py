@@ -18,7 +18,7 @@ from collectors import slowlog
 from collectors.slow_entry import Log
 from collectors.slowlog import SlowFilter
 from dashboard import slow_entries
-from dashboard.refusals import refusals
+from dashboard.refusals import is_refused_by_all, refusals
 from fleet.models import Cache
 
 ROWS_A_PAGE = 50
@@ -79,7 +79,8 @@ def cache_slowlog(request: HttpRequest, name: str) -> HttpResponse:
     chosen = query.filter(ids, timezone.now())
     context: dict[str, Any] = {"cache": cache, "query": query, "nodes": nodes, "logs": Log.choices}
     context |= {"tables": slow_entries.tables(slowlog.groups(chosen)), "losses": slow_entries.losses(chosen)}
-    context["refusals"] = refusals([node.pk for node in nodes], slow_entries.COMMANDS)
+    refused = refusals([node.pk for node in nodes], slow_entries.COMMANDS)
+    context |= {"refusals": refused, "is_refused": is_refused_by_all("SLOWLOG GET", refused)}
     if query.command:
         rows = replace(chosen, command=query.command, key_prefix=query.prefix).entries()
         rows = rows.select_related("node").order_by("-started_at", "-entry_id")
