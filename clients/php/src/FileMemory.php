@@ -54,6 +54,6 @@ final class FileMemory implements Memory
     private function isWritable(): bool
     {
         // Another process may make it at the same moment.
-        return is_writable($this->directory) || @mkdir($this->directory, 0700, true) || is_dir($this->directory);
+        return is_writable($this->directory) || @mkdir($this->directory, 0700, true) || is_writable($this->directory);
     }
 }
