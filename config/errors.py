@@ -1,6 +1,7 @@
 """Error answers: JSON below /api/, pages elsewhere."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views import defaults
 
@@ -26,6 +27,17 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if request.path_info.startswith(API_PREFIX):
         return json_error(_("There is nothing at this address; /api/v1/openapi.json lists what there is."), 404)
     return defaults.page_not_found(request, exception)
+
+
+def wrong_method(request: HttpRequest, allowed: str) -> HttpResponse:
+    """Say which methods an address takes: to people as a page, to programs as a line."""
+    sentence = _("This address takes %(methods)s only.") % {"methods": allowed}
+    if "text/html" in request.headers.get("Accept", ""):
+        answer = render(request, "405.html", {"sentence": sentence, "takes_forms": allowed == "POST"}, status=405)
+    else:
+        answer = HttpResponse(f"{sentence}\n", status=405, content_type="text/plain; charset=utf-8")
+    answer["Allow"] = allowed
+    return answer
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -51,6 +51,7 @@ MIDDLEWARE = [
     "accounts.middleware.SignInMiddleware",
     "accounts.middleware.ViewerTimeZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "config.middleware.MethodMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
 ]

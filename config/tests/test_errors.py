@@ -122,6 +122,31 @@ def test_the_api_refuses_a_cache_in_words_that_can_be_printed(body: dict[str, st
     assert all(words.isprintable() for words in answer.json().values())
 
 
+BROWSER = {"Accept": "text/html,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "allowed", "words"),
+    [
+        ("get", "/scans/1/pause/", "POST", "use its button or form again"),
+        ("get", "/account/tokens/", "POST", "use its button or form again"),
+        ("post", "/scans/", "GET, HEAD", "This address takes GET, HEAD only."),
+    ],
+)
+def test_it_says_how_an_address_is_used(method: str, address: str, allowed: str, words: str) -> None:
+    answer = getattr(client_of(Role.OPERATOR), method)(address, headers=BROWSER)
+
+    assert (answer.status_code, answer["Allow"]) == (405, allowed)
+    assert words in answer.content.decode()
+
+
+def test_it_says_so_to_programs_in_a_line() -> None:
+    answer = client_of(Role.OPERATOR).get("/scans/1/pause/", headers={"Accept": "*/*"})
+
+    assert answer["Content-Type"].startswith("text/plain")
+    assert answer.content.decode() == "This address takes POST only.\n"
+
+
 def test_it_shows_a_missing_page_to_visitors_too() -> None:
     assert Client().get("/nothing/").status_code == 404
 
