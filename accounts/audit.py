@@ -47,6 +47,7 @@ ACTIONS = {
     "channel.change": _("changed the channel"),
     "channel.delete": _("removed the channel"),
     "channel.test": _("sent a test through the channel"),
+    "channel.self-test": _("sent a self-test through all channels"),
     "channel.mend": _("took as working again the channel"),
     "incident.note": _("wrote a note on the incident"),
     "incident.acknowledged": _("acknowledged the incident"),

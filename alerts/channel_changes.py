@@ -10,7 +10,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from accounts.models import AuditEntry, User
-from alerts import incidents, repair, sender
+from alerts import incidents, repair, self_tests, sender
 from alerts.channel import ChannelKind
 from alerts.channels import KINDS, kind_of
 from alerts.message import Message, Severity
@@ -120,6 +120,13 @@ def send_test(by: User, channel: Channel, link: str = "") -> Incident:
         incident, _is_new = incidents.open_incident(subject, Reason.TEST, words(channel, by, link), [channel])
         incidents.close_incident(incident, Reason.TEST, words(channel, by, link))
     return incident
+
+
+def begin_self_tests(by: User) -> int:
+    """Send a self-test through every channel; return how many channels there are."""
+    with transaction.atomic():
+        AuditEntry.record(by, "channel.self-test")
+        return len(self_tests.begin(Channel.objects.order_by("name"), timezone.now()))
 
 
 def words(channel: Channel, by: User, link: str) -> Message:

@@ -5,6 +5,7 @@ from alerts.views import acknowledge, channels
 urlpatterns = [
     path("acknowledge/<str:token>/", acknowledge.acknowledge, name="acknowledge"),
     path("channels/", channels.channels, name="channels"),
+    path("channels/self-test/", channels.self_test, name="self-test"),
     path("channels/new/<slug:kind>/", channels.new, name="channel-new"),
     path("channels/<int:channel_id>/", channels.channel, name="channel"),
     path("channels/<int:channel_id>/edit/", channels.edit, name="channel-edit"),

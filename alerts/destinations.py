@@ -72,8 +72,8 @@ def is_ours(host: str, port: int) -> bool:
     return any((parts.hostname, port_of(parts)) == (host.lower(), port) for parts in map(urlsplit, own_addresses()))
 
 
-def own_addresses() -> tuple[str, str]:
-    return settings.PAGERDUTY_URL, settings.SLACK_URL
+def own_addresses() -> tuple[str, ...]:
+    return settings.PAGERDUTY_URL, settings.SLACK_URL, settings.HEARTBEAT_URL
 
 
 def port_of(parts: SplitResult) -> int:

@@ -15,6 +15,7 @@ from alerts.alert import EvaluationMark as EvaluationMark
 from alerts.alert import Transition as Transition
 from alerts.causes import sentence
 from alerts.decision import Decision as Decision
+from alerts.pulse import Pulse as Pulse
 from alerts.reason import Reason as Reason
 from alerts.remark import Remark as Remark
 from alerts.route import Route as Route

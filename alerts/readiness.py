@@ -1,4 +1,4 @@
-"""Whether messages get out: what /readyz, the health page and /metrics tell of the outbox."""
+"""Whether rules are judged and messages get out: what /readyz, the health page and /metrics tell of it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,16 +23,25 @@ LATE = """
           WHERE e.incident_id = d.incident_id AND e.channel_id = d.channel_id AND e.sequence < d.sequence
             AND (e.state = '' OR e.unknown_at > now() - make_interval(secs => %s)))
 """
+# How far the judging of rules is behind the polls; caches younger than the limit have not had their turn yet.
+BEHIND = """
+    SELECT coalesce(extract(epoch FROM max(l.finished_at) - max(coalesce(m.judged_at, c.created_at))), 0)::float8
+    FROM collectors_polllease l JOIN fleet_cache c ON c.id = l.cache_id
+    LEFT JOIN alerts_evaluationmark m ON m.cache_id = c.id
+    WHERE NOT c.is_paused AND EXISTS (SELECT FROM fleet_node n WHERE n.cache_id = c.id AND n.left_at IS NULL)
+"""
 BROKEN = "SELECT count(*) FROM alerts_channel WHERE broken_at IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxSigns:
-    """How long the oldest message waits that a sender should have taken, how many do, and broken channels."""
+    """How long the oldest message waits that a sender should have taken, and how many do; broken channels."""
 
     late_seconds: float
     late: int
     broken: int
+    # How far rules are judged behind the polls.
+    behind_seconds: float = 0.0
 
 
 def checks() -> Iterator[Check]:
@@ -42,6 +51,7 @@ def checks() -> Iterator[Check]:
     # Whatever keeps the database from answering, its own check says so.
     except Exception:
         return
+    yield judge_check(signs)
     yield sender_check(signs)
 
 
@@ -53,9 +63,17 @@ def read_signs(database: BaseDatabaseWrapper = connection) -> OutboxSigns:
     try:
         given = [settings.READY_SEND_SECONDS, settings.DELIVERY_RESOLVE_HOLD_SECONDS]
         late_seconds, late = fresh.execute(LATE, given).fetchone()
-        return OutboxSigns(late_seconds, late, fresh.execute(BROKEN).fetchone()[0])
+        broken, behind = fresh.execute(BROKEN).fetchone()[0], fresh.execute(BEHIND).fetchone()[0]
+        return OutboxSigns(late_seconds, late, broken, behind)
     finally:
         fresh.close()
+
+
+def judge_check(signs: OutboxSigns) -> Check:
+    if signs.behind_seconds <= settings.READY_JUDGE_SECONDS:
+        return Check("judge", True, _("Rules are judged in time."))
+    sentence = _("The judge of rules is %(seconds)d s behind the polls.") % {"seconds": signs.behind_seconds}
+    return Check("judge", False, sentence)
 
 
 def sender_check(signs: OutboxSigns) -> Check:

@@ -98,9 +98,10 @@ def _add_nodes(found: dict[int, Watched]) -> None:
     place = ("pk", "cache_id", "host", "port", "role", "shard_id", "shard__number")
     polled = ("status__attempted_at", "status__answered_at", "status__failing_since", "status__failed_cause")
     rows = Node.objects.present().filter(cache__in=found).order_by().values_list(*place, *polled)
-    for node_id, cache_id, host, port, role, shard_id, number, *times, cause in rows:
+    for node_id, cache_id, host, port, role, shard_id, number, attempted, answered, failing, cause in rows:
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        node = WatchedNode(node_id, address, role, shard_id, number, *times, has_evidence=cause in EVIDENCE)
+        polls = (attempted, answered, failing, cause in EVIDENCE)
+        node = WatchedNode(node_id, address, role, shard_id, number, *polls)
         found[cache_id].nodes.append(node)
 
 

@@ -4,6 +4,8 @@ from celery import shared_task
 from django.utils import timezone
 
 from alerts import evaluate as judging
+from alerts import heartbeat as pulse
+from alerts import self_tests as synthetic
 from alerts import sender, telling
 
 
@@ -15,6 +17,16 @@ def evaluate(cache_ids: list[int], tick: int) -> None:
 @shared_task
 def sweep() -> None:
     telling.sweep(timezone.now())
+
+
+@shared_task
+def self_tests() -> None:
+    synthetic.run(timezone.now())
+
+
+@shared_task
+def heartbeat() -> None:
+    pulse.beat()
 
 
 @shared_task

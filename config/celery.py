@@ -65,6 +65,9 @@ app.conf.update(
         "keep-switches": every("switches.tasks.keep", 5),
         "look-at-drained": every("switches.tasks.look_at_drained", 5),
         "sweep-incidents": every("alerts.tasks.sweep", settings.ALERT_SWEEP_SECONDS, "judge"),
+        "self-tests": every("alerts.tasks.self_tests", settings.ALERT_SWEEP_SECONDS, "judge"),
+        # By the road of messages: that it leaves is a part of what it proves.
+        "heartbeat": every("alerts.tasks.heartbeat", settings.HEARTBEAT_SECONDS, "alerts"),
         "send-due": every("alerts.tasks.send_due", settings.DELIVERY_WAKE_SECONDS, "alerts"),
         "forget-lost-workers": every("collectors.tasks.forget_lost_workers", 300),
     },

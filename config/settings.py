@@ -219,9 +219,15 @@ RETENTION_INTERVAL_SECONDS = env.whole("SHARDWATCH_RETENTION_INTERVAL_SECONDS", 
 READY_BEAT_SECONDS = env.whole("SHARDWATCH_READY_BEAT_SECONDS", 60, minimum=5)
 READY_POLL_SECONDS = env.whole("SHARDWATCH_READY_POLL_SECONDS", 90, minimum=5)
 READY_SEND_SECONDS = env.whole("SHARDWATCH_READY_SEND_SECONDS", 60, minimum=5)
+READY_JUDGE_SECONDS = env.whole("SHARDWATCH_READY_JUDGE_SECONDS", 60, minimum=5)
 
 # Where people find Shardwatch, for links in messages; without it messages carry none.
 PUBLIC_URL = env.text("SHARDWATCH_PUBLIC_URL", "").rstrip("/")
+# The service outside that is pinged as long as everything works; empty pings none.
+HEARTBEAT_URL = env.text("SHARDWATCH_HEARTBEAT_URL", "")
+HEARTBEAT_SECONDS = env.whole("SHARDWATCH_HEARTBEAT_SECONDS", 60, minimum=5)
+# How often a self-test goes through every channel; 0 is only when somebody asks for it.
+SELF_TEST_HOURS = env.whole("SHARDWATCH_SELF_TEST_HOURS", 0)
 # How long the link of a message acknowledges its incident without a sign-in.
 ACKNOWLEDGE_LINK_HOURS = env.whole("SHARDWATCH_ACKNOWLEDGE_LINK_HOURS", 24, minimum=1)
 # How often incidents are looked at for news, repeats and silences that ended.

@@ -4,11 +4,13 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import admin_required, signed_in
-from alerts import channel_changes, channel_health
+from alerts import channel_changes, channel_health, self_tests
 from alerts.channel_forms import ChannelForm
 from alerts.channels import KINDS
 from alerts.models import Channel
@@ -19,8 +21,17 @@ ATTEMPTS_SHOWN = 100
 @admin_required
 @require_safe
 def channels(request: HttpRequest) -> HttpResponse:
-    context = {"rows": channel_health.healths(), "kinds": KINDS.values()}
+    context = {"rows": channel_health.healths(), "kinds": KINDS.values(), "tests": self_tests.results(timezone.now())}
     return render(request, "alerts/channels.html", context)
+
+
+@admin_required
+@require_POST
+def self_test(request: HttpRequest) -> HttpResponse:
+    begun = channel_changes.begin_self_tests(signed_in(request))
+    words = ngettext("%(count)d self-test is on its way.", "%(count)d self-tests are on their way.", begun)
+    messages.success(request, words % {"count": begun})
+    return redirect("channels")
 
 
 @admin_required

@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 
 from django.db.models import Count, Q, Sum
+from django.utils import timezone
 
+from alerts import self_tests
+from alerts.models import Pulse
 from collectors.models import NodeStatus, PollLease
 from dashboard import VERSION, parts
 from dashboard.exposition import channels
@@ -23,6 +26,20 @@ def families() -> Iterator[Family]:
     yield from _polls()
     yield from _nodes()
     yield from channels.families()
+    yield from _watch()
+
+
+def _watch() -> Iterator[Family]:
+    """Yield what those who alert on silence need: the last ping outside, and self-tests by channel."""
+    pinged = Family("shardwatch_heartbeat_timestamp_seconds", "gauge", "When the service outside was last pinged.")
+    if (pulse := Pulse.objects.first()) and pulse.pinged_at:
+        pinged.add({}, pulse.pinged_at.timestamp())
+    lost = Family(
+        "shardwatch_self_test_lost", "gauge", "Whether the newest self-test of a channel did not get through."
+    )
+    for result in self_tests.results(timezone.now()):
+        lost.add({"channel": result.channel.name}, result.state is self_tests.State.LOST)
+    yield from (pinged, lost)
 
 
 def _polls() -> Iterator[Family]:

@@ -114,5 +114,5 @@ def test_its_queries_do_not_grow_with_nodes(django_assert_max_num_queries: Djang
     client = client_of()
 
     for path in ("/metrics", "/metrics/fleet"):
-        with django_assert_max_num_queries(9):
+        with django_assert_max_num_queries(11):
             client.get(path)

@@ -16,7 +16,7 @@ from fleet.models import Cache
 
 pytestmark = pytest.mark.django_db
 # Session and user, workers, two pages with their counts, totals; the checks use a connection of their own.
-QUERIES = 11
+QUERIES = 12
 
 
 def page(query: str = "", role: str = Role.VIEWER) -> str:

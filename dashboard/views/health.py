@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -25,6 +26,7 @@ def health(request: HttpRequest) -> HttpResponse:
     chosen = get_object_or_404(Cache, name=name) if name else None
     context = {
         "checks": parts.checks(),
+        "watch": parts.watch(timezone.now()),
         "workers": PollWorker.objects.order_by("name"),
         "totals": own_health.totals(),
         "polled": polled,
