@@ -23,6 +23,7 @@ from dashboard.api import (
     balance,
     caches,
     channels,
+    client_keys,
     clients,
     commands,
     events,
@@ -40,6 +41,7 @@ from dashboard.api import (
     series,
     silences,
     slowlog,
+    switches,
     tokens,
     topology,
 )
@@ -79,6 +81,9 @@ api.add_router("/channels", channels.router)
 api.add_router("/metrics", metrics.router)
 api.add_router("/scans", scans.router)
 api.add_router("/tokens", tokens.router)
+# Beside /switches, where applications read: switches/gate.py.
+api.add_router("/control/switches", switches.router)
+api.add_router("/control/client-keys", client_keys.router)
 
 
 @api.exception_handler(HttpError)

@@ -37,6 +37,11 @@ from dashboard.tests.scan_cast import stored, usual_keys
 from dashboard.tests.test_events import told_failover
 from dashboard.tests.test_fleet import sampled
 from fleet.addresses import AddressError, parse_addresses
+from fleet.models import Cache
+from switches import changing
+from switches.changing import Why
+from switches.models import ClientKey, Plan, Proposal
+from switches.tests.cast import operator
 
 pytestmark = pytest.mark.django_db
 EXAMPLES, SEED = 20, 20_261_121
@@ -88,8 +93,20 @@ def known() -> dict[str, Any]:
     event = told_failover(cache)
     token, _text = ApiToken.issue(event_owner(), "spare")
     numbers = {"event_id": event.pk, "token_id": token.pk, "channel_id": told_channel().pk, "incident_id": opened().pk}
+    numbers |= switch_numbers(cache)
     numbers |= {"silence_id": silence().pk, "pk": stored(cache, usual_keys()).pk}
-    return {"name": cache.name, "key": rule().key, **numbers}
+    return {"name": cache.name, "key": rule().key, "switch_key": "user-cache", **numbers}
+
+
+def switch_numbers(cache: Cache) -> dict[str, int]:
+    """Return what belongs to a switch that is off and has everything."""
+    ann, why = operator(), Why("sick")
+    off = changing.turn_off(changing.create(ann, "user-cache", {"cache_now": cache}, Why("new")), ann, why)
+    usual = {"switch": off, "percent": 10, "reason": "well", "author": "ann", "revision": 2}
+    key, _text = ClientKey.issue("shop", [], "ann")
+    plan = Plan.objects.create(**usual, starts_at=timezone.now() + timedelta(days=1))
+    proposal = Proposal.objects.create(**usual)
+    return {"client_key_id": key.pk, "plan_id": plan.pk, "proposal_id": proposal.pk}
 
 
 def silence() -> Silence:
