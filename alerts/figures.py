@@ -4,7 +4,8 @@ import math
 
 from django.utils.translation import gettext as _
 
-STEPS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+from alerts.counted import counted
+
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -22,7 +23,7 @@ def figure(value: float | None, unit: str) -> str:
         return span(value)
     if unit == "claim":
         return _("yes") if value else _("no")
-    return f"{_short(value)} {unit}".strip()
+    return counted(_short(value), value, unit)
 
 
 def _short(value: float) -> str:
@@ -40,10 +41,22 @@ def _bytes(value: float) -> str:
 def span(seconds: float) -> str:
     """Return a time in its two largest units, such as "2 h 5 min"; less than a second as such."""
     if 0 < seconds < 1:
-        return f"{_short(seconds * 1000)} ms"
-    rest, parts = round(seconds), []
-    for name, size in STEPS:
-        count, rest = divmod(rest, size)
-        if count:
-            parts.append(f"{count} {name}")
-    return " ".join(parts[:2]) or "0 s"
+        return _("%s ms") % _short(seconds * 1000)
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return _("%s s") % rest
+    if minutes < 60:
+        return (
+            _("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": rest}
+            if rest
+            else _("%s min") % minutes
+        )
+    return _long_span(minutes)
+
+
+def _long_span(minutes: int) -> str:
+    hours, rest = divmod(minutes, 60)
+    if hours < 24:
+        return _("%(hours)s h %(minutes)s min") % {"hours": hours, "minutes": rest} if rest else _("%s h") % hours
+    days, hours = divmod(hours, 24)
+    return _("%(days)s d %(hours)s h") % {"days": days, "hours": hours} if hours else _("%s d") % days

@@ -1,4 +1,4 @@
-"""What a rule means, in one sentence, in the active language."""
+"""What a rule means, in whole sentences, in the active language."""
 
 from django.utils.translation import gettext as _
 
@@ -6,17 +6,20 @@ from alerts.figures import figure, span
 from alerts.gates import GATES
 from alerts.measures import DOWN, measure
 from alerts.spec import Across, Join, NoData, Per, Spec, Term
+from collectors.event import Kind as EventKind
 from collectors.windows import Read
 
 
 def meaning(spec: Spec) -> str:
-    """Return when a rule fires, where it looks and when it is over."""
-    given = {"when": condition(spec), "where": place(spec)}
+    """Return when a rule fires, where it looks and when it is over: whole sentences."""
+    return " ".join([_fires(spec), *places(spec), *ending(spec)])
+
+
+def _fires(spec: Spec) -> str:
+    given = {"when": condition(spec), "time": span(spec.hold)}
     if spec.hold:
-        text = _("Fires where, for %(time)s, %(when)s; judged for %(where)s.") % {**given, "time": span(spec.hold)}
-    else:
-        text = _("Fires as soon as %(when)s; judged for %(where)s.") % given
-    return " ".join([text, *ending(spec)])
+        return _("Fires where, for %(time)s, %(when)s.") % given
+    return _("Fires as soon as %(when)s.") % given
 
 
 def ending(spec: Spec) -> list[str]:
@@ -28,7 +31,10 @@ def ending(spec: Spec) -> list[str]:
     elif spec.no_data is NoData.OK:
         parts.append(_("A node without samples counts as good."))
     if spec.calm:
-        kinds = ", ".join(f"{kind} {span(seconds)}" for kind, seconds in spec.calm.items())
+        kinds = ", ".join(
+            _("%(event)s (%(time)s)") % {"event": EventKind(kind).label, "time": span(seconds)}
+            for kind, seconds in spec.calm.items()
+        )
         parts.append(_("Nothing new begins after: %(kinds)s.") % {"kinds": kinds})
     if spec.hides:
         labels = ", ".join(spec.hides)
@@ -37,9 +43,14 @@ def ending(spec: Spec) -> list[str]:
 
 
 def condition(spec: Spec) -> str:
-    """Return the terms joined by "and" or "or"."""
+    """Return what must be true: one comparison, or a list of them."""
     words = [term_words(term, spec.per) for term in spec.terms]
-    return (_(" and ") if spec.join is Join.ALL else _(" or ")).join(words)
+    if len(words) == 1:
+        return words[0]
+    listed = "; ".join(words)
+    return (_("all of this is true: %(list)s") if spec.join is Join.ALL else _("one of this is true: %(list)s")) % {
+        "list": listed
+    }
 
 
 def term_words(term: Term, per: Per = Per.NODE) -> str:
@@ -53,8 +64,8 @@ def what(term: Term, per: Per) -> str:
     words = reading_words(term)
     if per in {Per.SHARD, Per.CACHE}:
         words = _("%(what)s (%(across)s)") % {"what": words, "across": Across(term.across).label}
-    roles = {"primary": _("primaries only"), "replica": _("replicas only")}
-    return f"{words} ({roles[term.role]})" if term.role else words
+    roles = {"primary": _("%(what)s (primaries only)"), "replica": _("%(what)s (replicas only)")}
+    return roles[term.role] % {"what": words} if term.role else words
 
 
 def reading_words(term: Term) -> str:
@@ -102,21 +113,23 @@ def unit(term: Term) -> str:
     return "" if found == "claim" else found
 
 
-def place(spec: Spec) -> str:
-    """Return what is judged by itself, and of which caches."""
-    where, parts = spec.where, [str(Per(spec.per).label)]
-    if where.cache != "*":
-        parts.append(_("of caches named %(name)s") % {"name": where.cache})
-    if where.labels:
-        parts.append(
-            _("of caches with %(labels)s")
-            % {"labels": ", ".join(f"{key}={value}" for key, value in where.labels.items())}
-        )
-    if where.shard is not None:
-        parts.append(_("in shard %(number)s") % {"number": where.shard})
-    if where.role:
-        parts.append({"primary": _("primaries only"), "replica": _("replicas only")}[where.role])
-    if where.node != "*":
-        parts.append(_("with the address %(address)s") % {"address": where.node})
-    gates = [str(GATES[name][1]) for name in spec.gates]
-    return ", ".join(parts) + (_(", if %(gates)s") % {"gates": _(" and ").join(gates)} if gates else "")
+def places(spec: Spec) -> list[str]:
+    """Return what is judged by itself, and of which caches and nodes."""
+    where = spec.where
+    judged = {
+        Per.NODE: _("Judged for each node."),
+        Per.SHARD: _("Judged for each shard."),
+        Per.CACHE: _("Judged for each cache."),
+        Per.SPREAD: _("Judged for the spread between the nodes of a cache."),
+    }
+    labels = ", ".join(f"{key}={value}" for key, value in where.labels.items())
+    only = {
+        _("Only caches named %(name)s.") % {"name": where.cache}: where.cache != "*",
+        _("Only caches with %(labels)s.") % {"labels": labels}: bool(labels),
+        _("Only shard %(number)s.") % {"number": where.shard}: where.shard is not None,
+        _("Only primaries."): where.role == "primary",
+        _("Only replicas."): where.role == "replica",
+        _("Only nodes with the address %(address)s.") % {"address": where.node}: where.node != "*",
+    }
+    gates = [_("Only if %(gate)s.") % {"gate": GATES[name][1]} for name in spec.gates]
+    return [judged[Per(spec.per)], *(words for words, counts in only.items() if counts), *gates]

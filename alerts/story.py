@@ -77,18 +77,20 @@ def _plain_title(alerts: Sequence[Alert]) -> str:
     first = alerts[0]
     what = first.rule.title if first.rule else first.rule_key
     caches = {alert.cache_name for alert in alerts}
-    about = first.cache_name if len(caches) == 1 else _("%(count)d caches") % {"count": len(caches)}
+    several = ngettext("%(count)d cache", "%(count)d caches", len(caches)) % {"count": len(caches)}
+    about = first.cache_name if len(caches) == 1 else several
     if len(alerts) == 1:
         return ": ".join(filter(None, (about, what, " ".join(filter(None, (place(first), amount(first)))))))
-    where = ngettext("%(count)d alert", "%(count)d alerts", len(alerts)) % {"count": len(alerts)}
-    return f"{about}: {what} ({where})"
+    words = ngettext("%(about)s: %(what)s (%(count)d alert)", "%(about)s: %(what)s (%(count)d alerts)", len(alerts))
+    return words % {"about": about, "what": what, "count": len(alerts)}
 
 
 def place(alert: Alert) -> str:
     """Return which node or shard it is about; "" for the whole cache."""
-    shard = alert.labels.get("shard")
-    parts = [_("shard %(number)s") % {"number": shard} if shard else "", alert.node_address]
-    return ", ".join(filter(None, parts))
+    given = {"number": alert.labels.get("shard"), "address": alert.node_address}
+    if given["number"] is None:
+        return alert.node_address
+    return (_("shard %(number)s, %(address)s") if alert.node_address else _("shard %(number)s")) % given
 
 
 def amount(alert: Alert) -> str:
@@ -137,18 +139,20 @@ def _line(alert: Alert) -> str:
         return flapping_words(alert)
     since = f"{alert.began_at:%Y-%m-%d %H:%M:%S} UTC"
     what = amount(alert) or (alert.rule.title if alert.rule else alert.rule_key)
-    return _("%(what)s, %(severity)s since %(since)s") % {"what": what, "severity": alert.severity, "since": since}
+    words = {
+        "critical": _("%(what)s, critical since %(since)s"),
+        "warning": _("%(what)s, warning since %(since)s"),
+    }
+    return words.get(alert.severity, _("%(what)s, since %(since)s")) % {"what": what, "since": since}
 
 
 def flapping_words(alert: Alert) -> str:
     """Return how often an alert fired of late, and how bad it is."""
     count, seconds = len(alert.firings), alert.firings[-1] - alert.firings[0]
     words = ngettext(
-        "flaps: it fired %(count)d time within %(time)s, %(severity)s",
-        "flaps: it fired %(count)d times within %(time)s, %(severity)s",
-        count,
+        "flaps: it fired %(count)d time within %(time)s", "flaps: it fired %(count)d times within %(time)s", count
     )
-    return words % {"count": count, "time": span(seconds), "severity": alert.severity}
+    return words % {"count": count, "time": span(seconds)}
 
 
 def advice(rule: Rule | None) -> list[str]:

@@ -3,8 +3,12 @@
 import math
 
 import pytest
+from django.utils import translation
 
+from alerts.counted import NOUNS
 from alerts.figures import figure, span
+from alerts.measures import measure
+from collectors.metrics.lookup import NAMES
 
 
 @pytest.mark.parametrize(
@@ -22,6 +26,13 @@ from alerts.figures import figure, span
         (0, "claim", "no"),
         (64_000, "connections", "64,000 connections"),
         (2.5, "replies/s", "2.5 replies/s"),
+        (1, "replicas", "1 replica"),
+        (0, "replicas", "0 replicas"),
+        (1, "replies/s", "1 reply/s"),
+        (1.5, "slots", "1.5 slots"),
+        (250, "microseconds", "250 µs"),
+        (2, "kilobytes/s", "2 kB/s"),
+        (5, "furlongs", "5 furlongs"),
         (999.4, "replies/s", "999 replies/s"),
         (999.6, "replies/s", "1,000 replies/s"),
         (3, "×", "3 ×"),
@@ -34,7 +45,27 @@ def test_a_number_carries_its_unit(value: float | None, unit: str, words: str) -
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3_661, "1 h 1 min"), (90_061, "1 d 1 h")]
+    ("seconds", "words"),
+    [
+        (0, "0 s"),
+        (59, "59 s"),
+        (60, "1 min"),
+        (90, "1 min 30 s"),
+        (3_661, "1 h 1 min"),
+        (90_061, "1 d 1 h"),
+        (172_800, "2 d"),
+    ],
 )
 def test_a_time_has_its_two_largest_units(seconds: float, words: str) -> None:
     assert span(seconds) == words
+
+
+def test_all_that_metrics_count_has_a_noun() -> None:
+    units = {measure(name).unit.removesuffix("/s") for name in NAMES}
+
+    assert units - set(NOUNS) - {"bytes", "ratio", "seconds", "claim"} <= {"percent", "rank"}
+
+
+def test_times_are_in_the_language_of_the_reader() -> None:
+    with translation.override("ja"):
+        assert span(7_500) != "2 h 5 min"

@@ -181,7 +181,7 @@ def test_the_third_page_says_that_it_flaps_and_is_the_last(watched: Fleet) -> No
     assert kinds() == ["trigger", "resolve", "trigger", "resolve", "trigger"]
     message = Delivery.objects.order_by("-pk")[0].payload
     assert message["title"].endswith(", flapping")
-    assert "flaps: it fired 3 times within 1 min, critical" in message["facts"][0]["value"]
+    assert "flaps: it fired 3 times within 1 min" in message["facts"][0]["value"]
 
 
 def test_the_incident_stays_open_until_it_is_calm_and_then_ends_once(watched: Fleet) -> None:

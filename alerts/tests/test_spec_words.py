@@ -19,7 +19,7 @@ def words(*terms: dict[str, Any], **fields: Any) -> str:
 
 def test_it_says_what_is_compared_with_which_bounds() -> None:
     assert words() == (
-        "Fires as soon as memory_used_ratio is above 80% (warning) or above 90% (critical); judged for each node."
+        "Fires as soon as memory_used_ratio is above 80% (warning) or above 90% (critical). Judged for each node."
     )
 
 
@@ -53,15 +53,18 @@ def test_a_forecast_is_a_time() -> None:
     assert "is below 8 h (warning) or below 2 h (critical)" in words(term)
 
 
-@pytest.mark.parametrize(("join", "said"), [("all", "(critical) and memory"), ("any", "(critical) or memory")])
+@pytest.mark.parametrize(
+    ("join", "said"), [("all", "as soon as all of this is true: memory"), ("any", "one of this is true: memory")]
+)
 def test_it_joins_conditions(join: str, said: str) -> None:
     assert said in words({}, {}, join=join)
+    assert "(critical); memory_used_ratio is" in words({}, {}, join=join)
 
 
 def test_a_condition_that_only_allows_has_one_bound() -> None:
     when = {"all": [TERM, {"metric": "used_memory", "value": 1024}]}
 
-    assert "and used_memory is above 1 KiB;" in meaning(read_spec({"rule": "memory", "when": when}))
+    assert "; used_memory is above 1 KiB." in meaning(read_spec({"rule": "memory", "when": when}))
 
 
 @pytest.mark.parametrize(
@@ -71,15 +74,18 @@ def test_a_condition_that_only_allows_has_one_bound() -> None:
         ({"keep_firing": "2m"}, "It is over once that was false for 2 min."),
         ({"no_data": "alert"}, "counts as bad"),
         ({"no_data": "ok"}, "counts as good"),
-        ({"calm": {"restart": "5m"}}, "Nothing new begins after: restart 5 min."),
+        ({"calm": {"restart": "5m"}}, "Nothing new begins after: restart (5 min)."),
         ({"judged": "cache"}, "memory_used_ratio (the highest node) is above"),
-        ({"where": {"cache": "game-*"}}, "each node, of caches named game-*"),
-        ({"where": {"labels": {"env": "prod"}}}, "of caches with env=prod"),
+        ({"judged": "spread"}, "Judged for the spread between the nodes of a cache."),
+        ({"hides": ["cache", "node"]}, "While it fires, other alerts of the same cache, node are not told."),
+        ({"where": {"cache": "game-*"}}, "Judged for each node. Only caches named game-*."),
+        ({"where": {"labels": {"env": "prod"}}}, "Only caches with env=prod."),
+        ({"where": {"role": "replica"}}, "Only replicas."),
         (
             {"where": {"shard": 2, "role": "primary", "node": "10.*"}},
-            "in shard 2, primaries only, with the address 10.*",
+            "Only shard 2. Only primaries. Only nodes with the address 10.*.",
         ),
-        ({"gates": ["keeps"]}, ", if a full cache may refuse writes"),
+        ({"gates": ["keeps", "cluster"]}, "Only if a full cache may refuse writes. Only if the cache is a cluster."),
     ],
 )
 def test_it_says_where_and_how_long(fields: dict[str, Any], said: str) -> None:
