@@ -5,8 +5,8 @@ from django.utils import timezone
 
 from alerts import evaluate as judging
 from alerts import heartbeat as pulse
+from alerts import retention, sender, telling
 from alerts import self_tests as synthetic
-from alerts import sender, telling
 
 
 @shared_task
@@ -32,3 +32,8 @@ def heartbeat() -> None:
 @shared_task
 def send_due() -> None:
     sender.send_due()
+
+
+@shared_task
+def forget_old() -> None:
+    retention.forget_old(timezone.now())

@@ -207,6 +207,9 @@ RETENTION_CLIENTS_DAYS = env.whole("SHARDWATCH_RETENTION_CLIENTS_DAYS", 14, mini
 RETENTION_LATENCY_DAYS = env.whole("SHARDWATCH_RETENTION_LATENCY_DAYS", 30, minimum=1)
 RETENTION_SLOTS_DAYS = env.whole("SHARDWATCH_RETENTION_SLOTS_DAYS", 7, minimum=1)
 RETENTION_SCANS_DAYS = env.whole("SHARDWATCH_RETENTION_SCANS_DAYS", 180, minimum=1)
+# Incidents and alerts that are over, with all decisions about them; their messages go sooner.
+RETENTION_ALERTS_DAYS = env.whole("SHARDWATCH_RETENTION_ALERTS_DAYS", 730, minimum=31)
+RETENTION_MESSAGES_DAYS = env.whole("SHARDWATCH_RETENTION_MESSAGES_DAYS", 90, minimum=1)
 # Counts by command and by error, in four widths of time.
 RETENTION_TALLY_1M_DAYS = env.whole("SHARDWATCH_RETENTION_TALLY_1M_DAYS", 2, minimum=1)
 RETENTION_TALLY_10M_DAYS = env.whole("SHARDWATCH_RETENTION_TALLY_10M_DAYS", 30, minimum=1)
