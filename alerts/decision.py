@@ -11,6 +11,7 @@ class Decision(models.Model):
         TOLD = "told", _("told")
         JOINED = "joined", _("joined an incident that was told already")
         WAITED = "waited", _("kept back: the last message was too recent")
+        ESCALATED = "escalated", _("told to the next in line")
         REPEATED = "repeated", _("told again")
         SILENCED = "silenced", _("silenced")
         HIDDEN = "hidden", _("hidden behind another alert")

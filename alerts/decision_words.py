@@ -81,6 +81,14 @@ def flapping(decision: Decision) -> str:
     return words % {"about": about(decision), "count": count, **times}
 
 
+def escalated(decision: Decision) -> str:
+    given = {
+        "time": span(float(decision.data.get("seconds", 0))),
+        "channels": ", ".join(decision.data.get("channels", ())),
+    }
+    return _("Told next, as nobody had acknowledged it for %(time)s: %(channels)s.") % given
+
+
 SENTENCES: dict[str, Callable[[Decision], str]] = {
     What.TOLD: told,
     What.NOWHERE: nowhere,
@@ -91,6 +99,7 @@ SENTENCES: dict[str, Callable[[Decision], str]] = {
     What.JOINED: joined,
     What.WAITED: waited,
     What.FLAPPING: flapping,
+    What.ESCALATED: escalated,
     What.REPEATED: lambda decision: _("Told again: it goes on, and nobody acknowledged it."),
     What.ENDED: lambda decision: _("Told to be over."),
     What.ENDED_UNTOLD: lambda decision: _("It was over before anybody was told, so nobody is told of the end."),

@@ -19,6 +19,7 @@ from alerts.pulse import Pulse as Pulse
 from alerts.reason import Reason as Reason
 from alerts.remark import Remark as Remark
 from alerts.route import Route as Route
+from alerts.route import Step as Step
 from alerts.rule import Override as Override
 from alerts.rule import Rule as Rule
 from alerts.silence import Silence as Silence
@@ -67,6 +68,10 @@ class Incident(models.Model):
     told_at = models.DateTimeField(null=True, blank=True)
     told_severity = models.CharField(max_length=8, blank=True)
     news_at = models.DateTimeField(null=True, blank=True)
+    # When people were first told, and how many steps of its route were taken since, the last of them when.
+    paged_at = models.DateTimeField(null=True, blank=True)
+    steps_taken = models.PositiveSmallIntegerField(default=0)
+    stepped_at = models.DateTimeField(null=True, blank=True)
     # The route that groups it.
     route = models.ForeignKey("alerts.Route", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 

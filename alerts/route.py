@@ -58,6 +58,20 @@ class Route(models.Model):
         return matchers.fit(self.parsed, labels)
 
 
+class Step(models.Model):
+    """Channels that are told as well when nobody acknowledged an incident of a route for so long."""
+
+    route = models.ForeignKey(Route, on_delete=models.CASCADE, related_name="steps")
+    after_seconds = models.PositiveIntegerField()
+    channels: models.ManyToManyField[Channel, models.Model] = models.ManyToManyField("alerts.Channel", related_name="+")
+
+    class Meta:
+        ordering = ("after_seconds", "pk")
+
+    def __str__(self) -> str:
+        return f"{self.route} after {self.after_seconds} s"
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """Where one alert goes: the route that groups it, and all channels on its way."""
@@ -83,11 +97,25 @@ class Tree:
     @classmethod
     def load(cls) -> Tree:
         """Return the tree, with a root made where there is none."""
-        routes = list(Route.objects.prefetch_related("channels"))
+        routes = list(Route.objects.prefetch_related("channels", "steps__channels"))
         if not any(route.parent_id is None for route in routes):
             Route.objects.bulk_create([Route(name="root")], ignore_conflicts=True)
-            routes = list(Route.objects.prefetch_related("channels"))
+            routes = list(Route.objects.prefetch_related("channels", "steps__channels"))
         return cls(routes)
+
+    @cached_property
+    def by_id(self) -> dict[int, Route]:
+        return {route.pk: route for routes in self.children.values() for route in routes}
+
+    @property
+    def has_steps(self) -> bool:
+        return any(route.steps.all() for route in self.by_id.values())
+
+    def steps(self, route_id: int | None) -> list[Step]:
+        """Return a route's steps; one that has none takes those of its parent, and what has no route the first's."""
+        route = self.by_id.get(route_id or 0) or self.children[None][0]
+        here = list(route.steps.all())
+        return here if here or route.parent_id is None else self.steps(route.parent_id)
 
     def way(self, labels: Mapping[str, str]) -> Way:
         """Return the way of an alert with these labels: the deepest routes that fit, first ones first."""
@@ -111,7 +139,4 @@ class Tree:
     def _channels(self, route: Route) -> Iterable[Channel]:
         """Return a route's channels; one that names none goes where its parent does."""
         here = list(route.channels.all())
-        if here or route.parent_id is None:
-            return here
-        parents = (one for routes in self.children.values() for one in routes if one.pk == route.parent_id)
-        return self._channels(next(parents))
+        return here if here or route.parent_id is None else self._channels(self.by_id[route.parent_id])

@@ -11,13 +11,14 @@ from accounts.models import AuditEntry, User
 from alerts import matchers
 from alerts.matchers import MatcherError
 from alerts.models import Channel
-from alerts.route import Route, Tree
+from alerts.route import Route, Step, Tree
 from alerts.text import storable
 
 FIELDS = ("name", "position", "matchers", "group_by", "interval_seconds", "repeat_seconds", "goes_on")
 LABELS_LIMIT, DEPTH_LIMIT, ROUTES_LIMIT = 10, 8, 500
 # A route that told of news more often, or never again, would be a mistake.
 SHORTEST_REPEAT, LONGEST_SECONDS = 60, 30 * 86_400
+SHORTEST_STEP, LONGEST_STEP, STEPS_LIMIT = 60, 7 * 86_400, 10
 
 
 def add(by: User, parent: Route, given: Mapping[str, Any], channels: Iterable[Channel]) -> Route:
@@ -44,6 +45,27 @@ def delete(by: User, route: Route) -> None:
     with transaction.atomic():
         AuditEntry.record(by, "route.delete", route.name)
         route.delete()
+
+
+def add_step(by: User, route: Route, after_seconds: int, channels: Sequence[Channel]) -> Step:
+    """Add a step for when nobody acknowledges. Raise ValidationError, by field."""
+    if not SHORTEST_STEP <= after_seconds <= LONGEST_STEP:
+        raise ValidationError({"after_seconds": _("Give a time between a minute and 7 days.")})
+    if not channels:
+        raise ValidationError({"step_channels": _("Choose one channel at least.")})
+    if route.steps.count() >= STEPS_LIMIT:
+        raise ValidationError({"after_seconds": _("Give at most %(limit)d steps.") % {"limit": STEPS_LIMIT}})
+    with transaction.atomic():
+        made = Step.objects.create(route=route, after_seconds=after_seconds)
+        made.channels.set(channels)
+        AuditEntry.record(by, "route.add-step", route.name)
+    return made
+
+
+def delete_step(by: User, step: Step) -> None:
+    with transaction.atomic():
+        AuditEntry.record(by, "route.delete-step", step.route.name)
+        step.delete()
 
 
 def _save(route: Route, given: Mapping[str, Any], channels: Iterable[Channel] | None) -> None:

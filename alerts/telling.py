@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 
-from alerts import flap, hiding, incidents, outbox, story, umbrella
+from alerts import escalation, flap, hiding, incidents, outbox, story, umbrella
 from alerts.alert import Alert, Transition
 from alerts.change import Change, transition
 from alerts.decision import Decision
 from alerts.hiding import SEVERITIES, Screen, labels_of
+from alerts.message import Message
 from alerts.models import Channel, Incident, IncidentQuerySet, Kind, Reason
 from alerts.route import Tree, Way
 
@@ -142,7 +143,8 @@ class Desk:
         Alert.objects.filter(pk__in=[alert.pk for alert in seen]).update(told_at=self.at, kept_back="", behind=None)
         incident.told_at, incident.told_severity, incident.news_at = self.at, str(message.severity), None
         incident.title, incident.severity = message.title[:300], str(message.severity)
-        incident.save(update_fields=["told_at", "told_severity", "news_at", "title", "severity"])
+        incident.paged_at = incident.paged_at or self.at
+        incident.save(update_fields=["told_at", "told_severity", "news_at", "title", "severity", "paged_at"])
 
     def renew(self, incident: Incident) -> None:
         """Tell news of an open incident: at once where it got worse, else not more often than its route says."""
@@ -208,6 +210,26 @@ class Desk:
                 self.speak(incident, seen)
         self._save()
 
+    def escalate(self, incident: Incident) -> None:
+        """Take the incident's next step where it is due; what is hidden or over waits."""
+        following = escalation.next_step(incident, self.tree)
+        if following is None or following.at > self.at or incident.paged_at is None:
+            return
+        if message := self._standing(incident):
+            outbox.enqueue(incident, Kind.TRIGGER, escalation.worded(message, incident, self.at), following.channels)
+            incident.steps_taken, incident.stepped_at = incident.steps_taken + 1, self.at
+            incident.save(update_fields=["steps_taken", "stepped_at"])
+            seconds, names = (self.at - incident.paged_at).total_seconds(), [one.name for one in following.channels]
+            self.decide(incident, What.ESCALATED, None, seconds=int(seconds), channels=names)
+        self._save()
+
+    def _standing(self, incident: Incident) -> Message | None:
+        """Return what is to be said of an incident as it stands; None where nothing of it is to be told."""
+        if umbrella.is_one(incident):
+            return story.linked(umbrella.message_of(incident, self.at), incident)
+        seen = self._visible(incident, firing_of(incident))
+        return story.linked(story.opening(seen, self.at), incident) if seen else None
+
     def _is_due_again(self, incident: Incident) -> bool:
         if incident.acknowledged_at or incident.told_at is None or incident.route is None:
             return False
@@ -241,8 +263,22 @@ def sweep(at: datetime) -> int:
         with transaction.atomic():
             rows = Incident.objects.open().select_for_update(of=("self",), skip_locked=True).select_related("route")
             if incident := rows.filter(pk=pk).first():
-                Desk(at, set(incident.alerts.values_list("cache", flat=True))).look(incident)
+                desk_of(incident, at).look(incident)
+    escalate(at)
     return len(found)
+
+
+def escalate(at: datetime) -> None:
+    """Take the steps that have come. The row's lock, and what is written in it, keep two from taking the same."""
+    for pk in escalation.due(at, Tree.load()):
+        with transaction.atomic():
+            rows = escalation.waiting().select_for_update(of=("self",), skip_locked=True)
+            if incident := rows.filter(pk=pk).first():
+                desk_of(incident, at).escalate(incident)
+
+
+def desk_of(incident: Incident, at: datetime) -> Desk:
+    return Desk(at, set(incident.alerts.values_list("cache", flat=True)))
 
 
 def due(at: datetime) -> IncidentQuerySet:

@@ -88,7 +88,7 @@ def open_storm(rule: Rule | None, rule_key: str, at: datetime, channels: Iterabl
 def _open(
     subject: str, reason: Reason, message: Message, channels: Iterable[Channel], what: What, data: Mapping[str, object]
 ) -> Incident:
-    fields = {"told_at": message.at, "told_severity": str(message.severity)}
+    fields = {"told_at": message.at, "paged_at": message.at, "told_severity": str(message.severity)}
     incident, is_new = incidents.open_incident(subject, reason, message, channels, **fields)
     if is_new:
         Decision.objects.create(incident=incident, at=message.at, what=what, data=data)
@@ -99,7 +99,7 @@ def widen(incident: Incident, channel_ids: Collection[int], at: datetime) -> Non
     """Tell channels of it that were not told yet, as something stands behind it that they would have been told of."""
     told = set(Channel.objects.told_of(incident).values_list("pk", flat=True))
     if new := Channel.objects.filter(pk__in=set(channel_ids) - told):
-        outbox.enqueue(incident, Kind.TRIGGER, story.linked(_message(incident, at), incident), new)
+        outbox.enqueue(incident, Kind.TRIGGER, story.linked(message_of(incident, at), incident), new)
 
 
 def look(at: datetime) -> None:
@@ -116,7 +116,7 @@ def _look(incident: Incident, at: datetime) -> None:
     if _is_over(incident, at):
         incidents.close_incident(incident, Reason.RECOVERED, story.linked(_end_message(incident, at), incident))
         return
-    message = _message(incident, at)
+    message = message_of(incident, at)
     if message.title != incident.title:
         outbox.enqueue(incident, Kind.UPDATE, story.linked(message, incident))
         incident.title, incident.severity, incident.told_at = message.title[:300], str(message.severity), at
@@ -133,7 +133,12 @@ def _behind(incident: Incident) -> list[Alert]:
     return list(incident.hidden_alerts.firing().select_related("rule").order_by("began_at", "pk"))
 
 
-def _message(incident: Incident, at: datetime) -> Message:
+def is_one(incident: Incident) -> bool:
+    return incident.subject == OUTAGE or incident.subject.startswith(STORM)
+
+
+def message_of(incident: Incident, at: datetime) -> Message:
+    """Return what is to be said of it as it stands."""
     if incident.subject == OUTAGE:
         return outage_message(sight(at), at)
     alerts = _behind(incident)

@@ -28,5 +28,7 @@ urlpatterns = [
     path("routes/test/", routes.test_route, name="route-test"),
     path("routes/<int:pk>/new/", routes.new, name="route-new"),
     path("routes/<int:pk>/edit/", routes.edit, name="route-edit"),
+    path("routes/<int:pk>/steps/add/", routes.add_step, name="step-add"),
+    path("routes/<int:pk>/steps/<int:step>/delete/", routes.delete_step, name="step-delete"),
     path("routes/<int:pk>/delete/", routes.delete, name="route-delete"),
 ]

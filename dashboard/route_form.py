@@ -60,3 +60,17 @@ class RouteForm(forms.Form):
 
     def refuse(self, error: ValidationError) -> None:
         self.add_error(None, error)
+
+
+class StepForm(forms.Form):
+    """One step for when nobody acknowledges."""
+
+    bound_field_class = StyledField
+
+    after_seconds = DurationField(label=_("When nobody acknowledged for"))
+    step_channels = forms.ModelMultipleChoiceField(
+        Channel.objects.all(), label=_("Tell"), widget=forms.CheckboxSelectMultiple
+    )
+
+    def refuse(self, error: ValidationError) -> None:
+        self.add_error(None, error)

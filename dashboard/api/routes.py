@@ -18,6 +18,11 @@ Label = Annotated[str, Field(min_length=1, max_length=63, pattern=NO_NUL)]
 Value = Annotated[str, Field(max_length=300, pattern=NO_NUL)]
 
 
+class StepAnswer(Schema):
+    after_seconds: int
+    channels: list[str]
+
+
 class RouteAnswer(Schema):
     id: int
     parent: int | None = Field(description="Null for the first route, which takes what no other takes.")
@@ -29,6 +34,9 @@ class RouteAnswer(Schema):
     interval_seconds: int
     repeat_seconds: int
     goes_on: bool
+    steps: list[StepAnswer] = Field(
+        description="Who is told as well when nobody acknowledged for so long; empty means the steps of the parent."
+    )
 
 
 class RouteList(Schema):
@@ -56,6 +64,10 @@ def list_routes(request: HttpRequest) -> dict[str, Any]:
             **{name: getattr(route, name) for name in same},
             "parent": route.parent_id,
             "channels": [channel.name for channel in route.channels.all()],
+            "steps": [
+                {"after_seconds": step.after_seconds, "channels": [channel.name for channel in step.channels.all()]}
+                for step in route.steps.all()
+            ],
         }
         for _level, route in route_changes.branches()
     ]

@@ -11,10 +11,10 @@ from accounts.models import AuditEntry, Role
 from accounts.tests.cast import client_of
 from alerts.alert import Alert
 from alerts.decision import Decision
-from alerts.models import Attempt, Incident, Reason
+from alerts.models import Attempt, Incident, Reason, Route, Step
 from alerts.remark import Remark
 from alerts.silence import Silence
-from alerts.tests.cast import states
+from alerts.tests.cast import channel, states
 from collectors.event import Event, Kind
 from dashboard import incident_chart, timeline
 from dashboard.tests.alert_cast import firing, incident, told
@@ -286,3 +286,15 @@ def test_it_asks_the_database_the_same_however_many_alerts_it_has(
 
     with django_assert_max_num_queries(QUERIES):
         client.get(url)
+
+
+def test_it_says_who_is_told_next() -> None:
+    told()
+    step = Step.objects.create(route=Route.objects.get(), after_seconds=600)
+    step.channels.add(channel("second pager"))
+    firing()
+
+    assert "told next: second pager" in page()
+
+    Incident.objects.update(acknowledged_at=timezone.now())
+    assert "told next" not in page()

@@ -170,3 +170,68 @@ def test_it_asks_the_database_the_same_however_many_there_are(
 
     with django_assert_max_num_queries(8):
         client.get("/routes/")
+
+
+def add_step(route: Route, role: str = Role.ADMIN, **given: Any) -> int:
+    return client_of(role).post(f"/routes/{route.pk}/steps/add/", given).status_code
+
+
+def test_an_administrator_adds_and_removes_a_step(root: Route) -> None:
+    pager = channel("second pager")
+
+    assert add_step(root, after_seconds="10m", step_channels=[pager.pk]) == 302
+    step = root.steps.get()
+    assert (step.after_seconds, list(step.channels.all())) == (600, [pager])
+
+    assert client_of(Role.ADMIN).post(f"/routes/{root.pk}/steps/{step.pk}/delete/").status_code == 302
+    assert not root.steps.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"after_seconds": "10m"}, "This field is required"),
+        ({"after_seconds": "5s", "step_channels": ["1"]}, "between a minute and 7 days"),
+        ({"after_seconds": "soon", "step_channels": ["1"]}, "such as 90s, 5m or 1h"),
+    ],
+)
+def test_a_step_that_cannot_be_kept_is_said_to_be_so(root: Route, given: dict[str, Any], said: str) -> None:
+    pager = channel("second pager")
+    given = given | ({"step_channels": [pager.pk]} if "step_channels" in given else {})
+
+    answer = client_of(Role.ADMIN).post(f"/routes/{root.pk}/steps/add/", given)
+
+    assert (answer.status_code, said in answer.content.decode()) == (400, True)
+    assert not root.steps.exists()
+
+
+def test_the_page_of_a_route_shows_its_steps(root: Route) -> None:
+    assert "There is no step: nobody else is told" in page(f"/routes/{root.pk}/edit/")
+
+    add_step(root, after_seconds="10m", step_channels=[channel("second pager").pk])
+
+    seen = page(f"/routes/{root.pk}/edit/")
+    assert "After 10 min:" in seen
+    assert "unacknowledged after 10 min: second pager" in page()
+
+
+def test_a_branch_shows_the_steps_that_it_takes_over(root: Route) -> None:
+    add_step(root, after_seconds="10m", step_channels=[channel("second pager").pk])
+    add(root)
+
+    seen = page(f"/routes/{Route.objects.get(parent=root).pk}/edit/")
+
+    assert "These steps are those of the route above." in seen
+    assert "/steps/" not in seen.replace("/steps/add/", "")
+
+
+def test_only_administrators_change_steps(root: Route) -> None:
+    assert add_step(root, Role.OPERATOR, after_seconds="10m", step_channels=[channel().pk]) == 403
+
+
+def test_the_api_shows_steps(root: Route) -> None:
+    add_step(root, after_seconds="10m", step_channels=[channel("second pager").pk])
+
+    (found,) = client_of().get("/api/v1/routes").json()["routes"]
+
+    assert found["steps"] == [{"after_seconds": 600, "channels": ["second pager"]}]

@@ -16,11 +16,12 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from accounts.access import operator_required, signed_in
-from alerts import incident_acts
+from alerts import escalation, incident_acts
 from alerts import story as alert_story
 from alerts.alert import Alert
 from alerts.models import Incident
 from alerts.remark import TEXT_LIMIT
+from alerts.route import Tree
 from alerts.rule import Rule
 from alerts.spec_form import SpecError
 from collectors.event import Event
@@ -49,7 +50,7 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
     context: dict[str, Any] = {"incident": found, "rows": [AlertRow(alert) for alert in alerts], "story": story}
-    context |= {"hidden": hidden}
+    context |= {"hidden": hidden, "next_step": escalation.next_step(found, Tree.load())}
     context |= {"version": version, "picture": incident_chart.of(found, alerts, now), "events": events_around(found)}
     context |= {"severity_word": SEVERITY_WORDS.get(found.severity, found.severity), "text_limit": TEXT_LIMIT}
     context |= {"silence_query": silence_query(alerts), "cache": None}

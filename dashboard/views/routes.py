@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import admin_required, signed_in
 from alerts import route_changes
-from alerts.models import Channel, Route
+from alerts.models import Channel, Route, Step
 from alerts.route import Tree
-from dashboard.route_form import RouteForm
+from dashboard.route_form import RouteForm, StepForm
 
 SAMPLE = "cache=game-cache\nrule=node-down\nseverity=critical"
 
@@ -74,9 +74,38 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     return form_page(request, form, route, route.parent)
 
 
-def form_page(request: HttpRequest, form: RouteForm, route: Route | None, parent: Route | None) -> HttpResponse:
-    context = {"form": form, "route": route, "parent": parent}
-    return render(request, "alerts/route_form.html", context, status=400 if form.errors else 200)
+def form_page(
+    request: HttpRequest, form: RouteForm, route: Route | None, parent: Route | None, step: StepForm | None = None
+) -> HttpResponse:
+    context: dict[str, Any] = {"form": form, "route": route, "parent": parent, "step_form": step or StepForm()}
+    if route:
+        own = list(route.steps.prefetch_related("channels"))
+        context |= {"steps": own or Tree.load().steps(route.pk), "are_own": bool(own)}
+    is_wrong = form.errors or (step and step.errors)
+    return render(request, "alerts/route_form.html", context, status=400 if is_wrong else 200)
+
+
+@admin_required
+@require_POST
+def add_step(request: HttpRequest, pk: int) -> HttpResponse:
+    route = get_object_or_404(Route.objects.select_related("parent"), pk=pk)
+    form = StepForm(request.POST)
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            route_changes.add_step(signed_in(request), route, given["after_seconds"], list(given["step_channels"]))
+        except ValidationError as error:
+            form.refuse(error)
+        else:
+            return redirect("route-edit", pk)
+    return form_page(request, RouteForm(initial=RouteForm.initial_of(route)), route, route.parent, form)
+
+
+@admin_required
+@require_POST
+def delete_step(request: HttpRequest, pk: int, step: int) -> HttpResponse:
+    route_changes.delete_step(signed_in(request), get_object_or_404(Step, pk=step, route=pk))
+    return redirect("route-edit", pk)
 
 
 @admin_required
