@@ -71,9 +71,13 @@ class WatchedNode:
 
     @property
     def evicts(self) -> bool:
-        """Whether the server finds keys to drop when memory is full, so that a full memory is by design."""
+        """Whether a full memory is by design: any key may be dropped, or keys with a life are, and there are enough.
+
+        Until such a server drops some, keys that live for ever may be what fills it: they are few but large.
+        """
         policy = self.facts.get("maxmemory_policy", "")
-        return policy.startswith("allkeys-") or (policy.startswith("volatile-") and self.is_mostly_volatile)
+        is_evicting = policy.startswith("volatile-") and bool(self.value("evicted_keys_per_second"))
+        return policy.startswith("allkeys-") or (is_evicting and self.is_mostly_volatile)
 
     @property
     def is_mostly_volatile(self) -> bool:

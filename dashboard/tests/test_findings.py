@@ -59,30 +59,6 @@ def test_it_speaks_of_full_memory_only_where_it_ends_badly(
 VOLATILE = {"maxmemory_policy": "volatile-lru"}
 
 
-@pytest.mark.parametrize(
-    ("policy", "keys", "lasting", "evicts"),
-    [
-        ("allkeys-lru", None, None, True),
-        ("allkeys-random", 100, 100, True),
-        ("volatile-lru", 100, 0, True),
-        ("volatile-ttl", 100, 50, True),
-        ("volatile-lru", 100, 51, False),
-        ("volatile-lru", 0, 0, False),
-        ("volatile-lru", None, None, False),
-        ("volatile-lru", 100, None, False),
-        ("noeviction", 100, 0, False),
-        ("", 100, 0, False),
-    ],
-)
-def test_a_server_evicts_what_its_policy_may_drop(
-    policy: str, keys: int | None, lasting: int | None, evicts: bool
-) -> None:
-    node = member(facts={"maxmemory_policy": policy}, keys=keys, keys_without_ttl=lasting)
-
-    assert node.evicts is evicts
-    assert node.must_not_fill is not evicts
-
-
 def test_a_full_node_that_may_not_fill_is_found_behind_a_fuller_one_that_may() -> None:
     nodes = [member(1, facts=EVICTS, memory_used_ratio=1.0), member(2, memory_used_ratio=0.9)]
 
@@ -90,10 +66,17 @@ def test_a_full_node_that_may_not_fill_is_found_behind_a_fuller_one_that_may() -
 
 
 def test_it_warns_of_a_volatile_policy_with_little_to_drop() -> None:
-    full: dict[str, Any] = {"facts": VOLATILE, "memory_used_ratio": 0.96, "keys": 1_000}
+    full: dict[str, Any] = {"facts": VOLATILE, "memory_used_ratio": 0.96, "keys": 1_000, "evicted_keys_per_second": 5.0}
 
     assert said(memory.memory_full(watched(member(keys_without_ttl=900, **full)))).state == "critical"
     assert memory.memory_full(watched(member(keys_without_ttl=100, **full))) is None
+
+
+def test_it_warns_before_a_volatile_policy_is_full() -> None:
+    filling: dict[str, Any] = {"facts": VOLATILE, "keys": 1_000, "keys_without_ttl": 100} | FULL | GROWING
+
+    assert said(memory.memory_full(watched(member(**filling)))).state == State.WARNING
+    assert memory.will_evict(watched(member(**filling))) is None
 
 
 def test_it_says_when_evictions_will_begin() -> None:

@@ -18,24 +18,27 @@ def lost(node: WatchedNode) -> WatchedNode:
 
 
 @pytest.mark.parametrize(
-    ("facts", "keys", "without_ttl", "evicts"),
+    ("facts", "keys", "without_ttl", "evicted", "evicts"),
     [
-        ({"maxmemory_policy": "allkeys-lru"}, None, None, True),
-        ({"maxmemory_policy": "allkeys-random"}, 100, 100, True),
-        ({"maxmemory_policy": "noeviction"}, 100, 0, False),
-        ({"maxmemory_policy": "volatile-lru"}, 100, 50, True),
-        ({"maxmemory_policy": "volatile-lru"}, 100, 51, False),
-        ({"maxmemory_policy": "volatile-ttl"}, 0, 0, False),
-        ({"maxmemory_policy": "volatile-ttl"}, None, 0, False),
-        ({"maxmemory_policy": "volatile-ttl"}, 100, None, False),
-        ({"maxmemory_policy": ""}, 100, 0, False),
-        ({}, 100, 0, False),
+        ({"maxmemory_policy": "allkeys-lru"}, None, None, None, True),
+        ({"maxmemory_policy": "allkeys-random"}, 100, 100, 0.0, True),
+        ({"maxmemory_policy": "noeviction"}, 100, 0, 0.0, False),
+        ({"maxmemory_policy": "volatile-lru"}, 100, 50, 2.5, True),
+        ({"maxmemory_policy": "volatile-ttl"}, 100, 0, 2.5, True),
+        ({"maxmemory_policy": "volatile-lru"}, 100, 51, 2.5, False),
+        ({"maxmemory_policy": "volatile-lru"}, 100, 0, 0.0, False),
+        ({"maxmemory_policy": "volatile-lru"}, 100, 0, None, False),
+        ({"maxmemory_policy": "volatile-ttl"}, 0, 0, 2.5, False),
+        ({"maxmemory_policy": "volatile-ttl"}, None, 0, 2.5, False),
+        ({"maxmemory_policy": "volatile-ttl"}, 100, None, 2.5, False),
+        ({"maxmemory_policy": ""}, 100, 0, 2.5, False),
+        ({}, 100, 0, 2.5, False),
     ],
 )
-def test_a_server_evicts_where_its_policy_finds_enough(
-    facts: dict[str, str], keys: int | None, without_ttl: int | None, evicts: bool
+def test_a_full_memory_is_by_design_where_enough_is_dropped(
+    facts: dict[str, str], keys: int | None, without_ttl: int | None, evicted: float | None, evicts: bool
 ) -> None:
-    node = member(facts=facts, keys=keys, keys_without_ttl=without_ttl)
+    node = member(facts=facts, keys=keys, keys_without_ttl=without_ttl, evicted_keys_per_second=evicted)
 
     assert (node.evicts, node.must_not_fill) == (evicts, not evicts)
 
