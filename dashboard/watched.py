@@ -74,10 +74,12 @@ class WatchedNode:
         """Whether a full memory is by design: any key may be dropped, or keys with a life are, and there are enough.
 
         Until such a server drops some, keys that live for ever may be what fills it: they are few but large.
+        Replicas drop what their primary drops, and count none.
         """
         policy = self.facts.get("maxmemory_policy", "")
-        is_evicting = policy.startswith("volatile-") and bool(self.value("evicted_keys_per_second"))
-        return policy.startswith("allkeys-") or (is_evicting and self.is_mostly_volatile)
+        is_dropping = bool(self.value("evicted_keys_per_second")) or self.node.role == Node.Role.REPLICA
+        is_volatile = policy.startswith("volatile-") and self.is_mostly_volatile
+        return policy.startswith("allkeys-") or (is_volatile and is_dropping)
 
     @property
     def is_mostly_volatile(self) -> bool:

@@ -43,6 +43,15 @@ def test_a_full_memory_is_by_design_where_enough_is_dropped(
     assert (node.evicts, node.must_not_fill) == (evicts, not evicts)
 
 
+@pytest.mark.parametrize(("without_ttl", "evicts"), [(10, True), (90, False)])
+def test_a_replica_drops_what_its_primary_drops(without_ttl: int, evicts: bool) -> None:
+    facts = {"maxmemory_policy": "volatile-lru"}
+
+    node = member(role="replica", facts=facts, keys=100, keys_without_ttl=without_ttl, evicted_keys_per_second=0.0)
+
+    assert node.evicts is evicts
+
+
 @pytest.mark.parametrize(
     ("facts", "version"),
     [
