@@ -16,7 +16,7 @@ os.environ.setdefault("SHARDWATCH_LOG_LEVEL", "WARNING")
 django.setup()
 
 # Models can be imported only after Django's setup.
-from bench import collect, memkeys, pages, prices, storage  # noqa: E402
+from bench import collect, memkeys, pages, prices, storage, switches  # noqa: E402
 from bench.report import Report, write_json  # noqa: E402
 
 BENCHES = {
@@ -25,6 +25,7 @@ BENCHES = {
     "collect": collect.run,
     "prices": prices.run,
     "memkeys": memkeys.run,
+    "switches": switches.run,
 }
 STATUSES = "Exit status: 0 all measured and every bar holds, 1 a bar is missed, 2 something could not be measured."
 
