@@ -21,5 +21,6 @@ urlpatterns = [
     path("caches/<str:name>/delete/", cache_edit.delete, name="cache-delete"),
     path("", include("alerts.channel_urls")),
     path("", include("dashboard.alert_urls")),
+    path("", include("dashboard.switch_urls")),
     path("", include("dashboard.urls")),
 ]

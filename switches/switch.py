@@ -16,8 +16,8 @@ from fleet.models import Cache
 # A slash or a question mark in a key makes clients ask for another one: they do not escape it.
 KEY = re.compile(r"[a-z0-9.-]{1,100}")
 KEY_RULE = RegexValidator(rf"\A{KEY.pattern}\Z", _("Use 1 to 100 small letters, digits, dots and hyphens."))
-# Addresses of the read path.
-RESERVED_KEYS = {"reports"}
+# Addresses of the read path, and what browsers leave out of addresses.
+RESERVED_KEYS = {"reports", ".", ".."}
 NOTE_LIMIT = 2_000
 OVERDUE = timedelta(days=7)
 UNUSED = timedelta(days=30)

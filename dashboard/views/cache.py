@@ -18,6 +18,7 @@ from dashboard.refresh import fingerprint, is_refresh, unchanged
 from dashboard.refusals import refusals
 from dashboard.watched import Watched, WatchedNode, watch
 from fleet.models import Cache
+from switches import standing
 
 MANY_NODES = 12
 # The range that charts open with, in seconds: a cache that is new to us would be a dash at the right edge.
@@ -29,11 +30,15 @@ USUAL_SPAN, NEW_SPAN = 3600, 900
 def cache(request: HttpRequest, name: str) -> HttpResponse:
     watched = watch(get_object_or_404(Cache, name=name))
     row = Row(watched.cache, watched.latest, findings.in_depth(watched), watched.shards)
-    version = fingerprint(translation.get_language(), row.findings, row.health, *map(fingerprint_of, watched.nodes))
+    off = standing.switched_off([watched.cache.pk]).get(watched.cache.pk)
+    version = fingerprint(
+        translation.get_language(), row.findings, row.health, off, *map(fingerprint_of, watched.nodes)
+    )
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
     context: dict[str, Any] = {"row": row, "cache": watched.cache, "seen": watched.latest, "nodes": watched.nodes}
     context |= {"version": version, "refused": refusals(watched.node_ids), "many": len(watched.nodes) > MANY_NODES}
+    context["switched_off"] = off
     if is_refresh(request):
         return render(request, "dashboard/_cache.html", context)
     context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS], "usual_span": usual_span(watched)}
