@@ -138,7 +138,7 @@ class Link(asyncio.Protocol):
         self._transport.set_protocol(reader)
         self._transport.write(payload)
 
-    def hand_over(self, protocol: asyncio.Protocol) -> asyncio.Transport:
+    def hand_over(self, protocol: asyncio.BaseProtocol) -> asyncio.Transport:
         """Return the open connection, which `protocol` reads from now on. Raise ReadError where it is lost."""
         if self.lost or self._transport is None:
             raise self.lost or ReadError(self._step, Cause.CUT)

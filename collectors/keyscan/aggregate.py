@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import orjson
@@ -109,18 +109,26 @@ class Aggregate:
         by_kind: dict[str, list[tuple[bytes, int]]] = {}
         counted = []
         for row in rows:
+            if self._is_small(row):
+                continue
             name = bounded(row.key)
             if row.type:
                 by_kind.setdefault(row.type, []).append((name, row.size))
             if row.elements is not None and row.type != "string":
                 counted.append((name, row.elements))
-            self._notes[name] = row
+            self._notes[name] = row if len(name) == len(row.key) else replace(row, key=name)
         for kind, pairs in by_kind.items():
             known = kind if kind in self.by_type or len(self.by_type) < TYPES else OTHER_TYPES
             self.by_type.setdefault(known, Top(self.top.limit)).add(*zip(*pairs, strict=True))
         if counted:
             self.by_elements.add(*zip(*counted, strict=True))
         self._tidy()
+
+    def _is_small(self, row: Detail) -> bool:
+        """Return whether a key gets into no ranking: its type's lets in all that may be among the largest of all."""
+        top = self.by_type.get(row.type)
+        is_short = row.elements is None or row.type == "string" or row.elements < self.by_elements.floor
+        return is_short and top is not None and row.size < top.floor
 
     def _tidy(self) -> None:
         """Forget notes of keys that are in no ranking any more."""

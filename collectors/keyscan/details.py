@@ -24,7 +24,7 @@ WIDTH = 1.96
 SLOTS = 16_384
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Detail:
     """One key: None and "" stand for what was not read. Times are -1 for a key that has no TTL, in ms or seconds."""
 
@@ -104,7 +104,7 @@ class Details:
         by_kind: dict[str, list[Detail]] = {}
         for row in rows:
             kind = self._kind(row.type)
-            tally = self.tallies.setdefault(kind, Tally())
+            tally = self.tallies.get(kind) or self.tallies.setdefault(kind, Tally())
             if is_known is None or not is_known(row.key, row.size):
                 tally.count(kind, row)
             by_kind.setdefault(kind, []).append(row)

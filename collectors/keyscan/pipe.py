@@ -17,15 +17,18 @@ from collectors.protocol import Reply
 from collectors.steps import Step
 
 MISSING = object()
+BUFFER_BYTES = 1 << 18
 Talk = Generator[int | float, list[Reply], None]
 
 
-class Pipe(asyncio.Protocol):
+class Pipe(asyncio.BufferedProtocol):
     """A logged-in connection handed over to a scan."""
 
     def __init__(self, link: Link) -> None:
         self.waiting_since: float | None = None
         self._reader = hiredis.Reader(notEnoughData=MISSING)
+        # One for all that is read: to get so much memory anew each time costs as much as to read it.
+        self._buffer = bytearray(BUFFER_BYTES)
         self._replies: list[Reply] = []
         self._wanted = 0
         self._talk: Talk | None = None
@@ -45,14 +48,15 @@ class Pipe(asyncio.Protocol):
             self._go_on(None)
         await self._ended
 
-    def data_received(self, data: bytes) -> None:
-        gets, keep = self._reader.gets, self._replies.append
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         try:
-            self._reader.feed(data)
-            while (reply := gets()) is not MISSING:
-                keep(reply)
+            self._reader.feed(cast(bytes, self._buffer), 0, nbytes)
+            self._replies.extend(iter(self._reader.gets, MISSING))
         except (hiredis.HiredisError, MemoryError):
-            self.fail(from_opening(data, Step.INFO))
+            self.fail(from_opening(bytes(self._buffer[:nbytes]), Step.INFO))
             return
         if self._wanted and len(self._replies) >= self._wanted:
             self._hand_out()

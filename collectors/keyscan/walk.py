@@ -209,7 +209,7 @@ class Walk:
         if self.samples_fields:
             self.sample.choose(keys, sizes)
         if largest >= self.plan.suspect_bytes and self.has_memory:
-            keys, sizes = self._without_suspects(keys, sizes)
+            self._hold_suspects(keys, sizes)
         self.aggregate.add(keys, sizes, inexact=keys if self.plan.estimates or not self.has_memory else ())
         del self.unsized[0]
 
@@ -231,12 +231,14 @@ class Walk:
             sizes.append(cast(int | None, reply))
         return kept, sizes
 
-    def _without_suspects(self, keys: list[bytes], sizes: list[int | None]) -> tuple[list[bytes], list[int | None]]:
+    def _hold_suspects(self, keys: list[bytes], sizes: list[int | None]) -> None:
+        """Take the keys out of a page that a sample may misjudge."""
         least = self.plan.suspect_bytes
-        pairs = list(zip(keys, sizes, strict=True))
-        self.suspects.hold((key, size) for key, size in pairs if size is not None and size >= least)
-        rest = [pair for pair in pairs if pair[1] is None or pair[1] < least]
-        return [key for key, _ in rest], [size for _, size in rest]
+        # They are few: to take them out one by one costs less than to make new lists of all others.
+        found = [index for index, size in enumerate(sizes) if size is not None and size >= least]
+        self.suspects.hold((keys[index], cast(int, sizes[index])) for index in found)
+        for index in reversed(found):
+            del keys[index], sizes[index]
 
     def _settle(self, asker: Asker) -> Resting:
         """Measure the suspects."""

@@ -239,6 +239,35 @@ def test_it_estimates_how_many_keys_came_again() -> None:
     assert len(repeats._watched) <= WATCHED
 
 
+def test_it_finds_repeats_of_later_pages_by_those_that_stand_for_others() -> None:
+    repeats = Repeats()
+    for first in range(0, 200_000, 1_000):
+        repeats.add([b"key:%d" % n for n in range(first, first + 1_000)])
+
+    for first in range(0, 40_000, 1_000):
+        repeats.add([b"key:%d" % n for n in range(first, first + 1_000)])
+
+    assert 40_000 * 0.5 < repeats.estimate < 40_000 * 1.5
+
+
+def test_it_ranks_each_type_though_most_keys_are_passed_over() -> None:
+    rng, whole = random.Random(8), Aggregate(top=5)
+    whole.is_full = True
+    rows = [
+        Detail(b"%d" % n, rng.randrange(9_999), rng.choice(("hash", "set")), elements=n % 997) for n in range(9_000)
+    ]
+
+    for first in range(0, len(rows), 50):
+        whole.detail(rows[first : first + 50])
+
+    for kind in ("hash", "set"):
+        pairs = [(row.key, row.size) for row in rows if row.type == kind]
+        assert [(entry.name, entry.size) for entry in whole.entries(kind)] == ranked(pairs, 5)
+    assert [entry.name for entry in whole.longest()] == [
+        n for n, _e in ranked([(r.key, r.elements or 0) for r in rows], 5)
+    ]
+
+
 def details_of(rows: Sequence[Detail]) -> Details:
     details = Details()
     details.add(rows)
