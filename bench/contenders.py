@@ -2,12 +2,14 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +21,7 @@ from launcher.valkey import Valkey
 
 PAGE = 1_000
 KIBIBYTE = 1024
+LIMIT_SECONDS, LOOK_SECONDS = 8.0, 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +51,19 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """`seconds` reads how long the walk itself took from the output; without it the whole run counts."""
+    """`seconds` reads how long the walk itself took from the output; without it the whole run counts.
+
+    One whose speed stays the same is stopped after `limit_seconds`: a whole walk of it would take minutes.
+    """
 
     name: str
     command: Callable[[Valkey], Sequence[str | Path]]
     seconds: Callable[[str], float] | None = None
+    limit_seconds: float = inf
 
 
 def memkeys(cli: str, *options: str, name: str = "memkeys") -> Contender:
-    return Contender(name, lambda server: [cli, "-p", str(server.port), "--memkeys", *options])
+    return Contender(name, lambda one: [cli, "-p", str(one.port), "--memkeys", *options], limit_seconds=LIMIT_SECONDS)
 
 
 def reader(program: Path) -> Contender:
@@ -91,28 +98,62 @@ def contenders(directory: Path) -> dict[str, Contender]:
 def walk(contender: Contender, servers: Sequence[Valkey], keys: int, core: int | None = priority.CLIENT_CORE) -> Walk:
     """Let one walk the servers, one after the other. Raise RuntimeError where it fails."""
     before = sum(map(cpu_seconds, servers))
-    seconds = spent = 0.0
-    largest = 0
-    for server in servers:
-        took, cpu, resident = run(contender, contender.command(server), core)
-        seconds, spent, largest = seconds + took, spent + cpu, max(largest, resident)
-    return Walk(keys, seconds, spent, sum(map(cpu_seconds, servers)) - before, largest)
+    runs = [run(contender, server, core) for server in servers]
+    seen = keys if contender.limit_seconds == inf else sum(each.keys for each in runs)
+    return Walk(
+        seen,
+        sum(each.seconds for each in runs),
+        sum(each.client_cpu for each in runs),
+        sum(map(cpu_seconds, servers)) - before,
+        max(each.client_bytes for each in runs),
+    )
 
 
-def run(contender: Contender, command: Sequence[str | Path], core: int | None) -> tuple[float, float, int]:
-    """Return the seconds, the CPU seconds and the most resident bytes of one command."""
+def run(contender: Contender, server: Valkey, core: int | None) -> Walk:
+    """Return what one walk of one server took; its keys are those that the server was asked about."""
     with tempfile.TemporaryFile("w+") as output:
-        began = time.monotonic()
-        child = start(command, output, core)
-        _pid, status, usage = os.wait4(child.pid, 0)
-        seconds = time.monotonic() - began
-        child.returncode = os.waitstatus_to_exitcode(status)
+        first, began = measured(server), time.monotonic()
+        child = start(contender.command(server), output, core)
+        usage, resident = ended(child, began + contender.limit_seconds)
+        seconds, keys = time.monotonic() - began, measured(server) - first
+        if usage is None:
+            child.kill()
+            _pid, _status, usage = os.wait4(child.pid, 0)
+            child.returncode = 0
         output.seek(0)
         said = output.read()
     if child.returncode:
         raise RuntimeError(f"{contender.name} ended with status {child.returncode}: {said[-300:]}")
     took = contender.seconds(said) if contender.seconds else seconds
-    return took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * KIBIBYTE
+    return Walk(keys, took, usage.ru_utime + usage.ru_stime, 0.0, resident)
+
+
+def ended(child: "subprocess.Popen[str]", deadline: float) -> tuple[resource.struct_rusage | None, int]:
+    """Return what a child used (None: it is still at work at the deadline) and its most resident bytes."""
+    resident = 0
+    while time.monotonic() < deadline:
+        resident = max(resident, most_resident(child.pid))
+        pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+        if pid:
+            child.returncode = os.waitstatus_to_exitcode(status)
+            return usage, resident
+        time.sleep(LOOK_SECONDS)
+    return None, resident
+
+
+def most_resident(pid: int) -> int:
+    """Return the peak of a process since it became its program: wait4 tells that of what it was forked from, too."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * KIBIBYTE for line in lines if line.startswith("VmHWM:")), 0)
+
+
+def measured(server: Valkey) -> int:
+    """Return how many sizes the server was asked for so far."""
+    line = info_of(server, "commandstats").get("cmdstat_memory|usage", "calls=0")
+    return int(line.split(",")[0].partition("=")[2])
 
 
 def start(

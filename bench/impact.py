@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from bench import contenders, priority
-from bench.contenders import Contender
+from bench.contenders import Contender, measured
 from launcher.valkey import Valkey
 from launcher.waiting import until
 
@@ -92,12 +92,6 @@ def start_foreground(program: Path, server: Valkey, rate: int, seconds: float) -
 def socket_of(server: Valkey) -> Path:
     """Return where a server listens for the foreground, which must cost the scan's core as little as can be."""
     return server.directory / "socket"
-
-
-def measured(server: Valkey) -> int:
-    """Return how many sizes the server was asked for so far."""
-    line = contenders.info_of(server, "commandstats").get("cmdstat_memory|usage", "calls=0")
-    return int(line.split(",")[0].partition("=")[2])
 
 
 def rate_for(program: Path, server: Valkey, busy: float) -> int:
