@@ -40,6 +40,8 @@ class Board:
         self._contact = self._reload_at = self._uses_at = 0.0
         self._begun, self._tried, self._ended = threading.Lock(), threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
+        # Taken for granted at first, so that only an outage is worth a line in the log.
+        self._is_connected = True
         # Switches and client keys that were asked for since that was last written.
         self._used: tuple[set[int], set[int]] = (set(), set())
 
@@ -83,10 +85,18 @@ class Board:
             try:
                 self._follow(self._open_store())
             except (psycopg.Error, OSError, SnapshotUnreadableError) as error:
-                pause = SHORTEST_PAUSE if time.monotonic() < self.fresh_until else min(2 * pause, LONGEST_PAUSE)
-                logger.warning("Switches are answered from memory, the database is away: %s", type(error).__name__)
+                pause = SHORTEST_PAUSE if self._is_connected else min(2 * pause, LONGEST_PAUSE)
+                self._note_contact(False, type(error).__name__)
             self._tried.set()
             self._ended.wait(pause)
+
+    def _note_contact(self, is_connected: bool, words: str = "") -> None:
+        """Say so once when the database goes, and once when it is back."""
+        if self._is_connected and not is_connected:
+            logger.warning("The database is away: switches are answered from memory. %s", words)
+        elif is_connected and not self._is_connected:
+            logger.info("The database is back: switches are answered from it.")
+        self._is_connected = is_connected
 
     def _follow(self, store: Store) -> None:
         try:
@@ -110,6 +120,7 @@ class Board:
                 found = store.read()
             self._take(found)
             self._reload_at = now + RELOAD_SECONDS
+        self._note_contact(True)
         self._contact = now
         self.fresh_until = now + STALE_SECONDS
 

@@ -195,6 +195,7 @@ def _state(
         return State.REPOINTING
     if any(reader.standing == Standing.BEHIND or reader.is_still_there for reader in readers) or is_quiet is False:
         return State.DRAINING
-    if missing:
-        return State.UNPROVEN
-    return State.DISABLED if is_quiet and sighting else State.DRAINING
+    is_watched = not {Missing.CACHE, Missing.POLLS} & set(missing)
+    if is_watched and (is_quiet is None or sighting is None):
+        return State.DRAINING
+    return State.UNPROVEN if missing else State.DISABLED

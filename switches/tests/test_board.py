@@ -153,6 +153,20 @@ def test_it_goes_on_while_the_database_is_away_and_catches_up(
     assert eventually(lambda: "X-Shardwatch-Stale" not in ask(gate, "GET", PATH, key=text).headers)
 
 
+def test_an_outage_is_two_lines_in_the_log(board_at: BoardAt, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "switches.board")
+    made, away = switch(), Away()
+    board = board_at(open_store=away)
+
+    away.leave()
+    assert eventually(lambda: "away" in caplog.text)
+    changing.turn_off(made, operator(), WHY)
+    away.is_away = False
+    assert eventually(lambda: revision(board) == 2)
+
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+
+
 def test_it_begins_with_its_file_while_the_database_is_away(board_at: BoardAt, tmp_path: Path) -> None:
     (tmp_path / "switches").write_bytes(packed(snapshot(row(percent=0, revision=4))))
     away = Away()

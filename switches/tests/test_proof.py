@@ -144,6 +144,14 @@ def test_one_that_says_applied_but_is_connected_is_named(target: Cache) -> None:
     ]
 
 
+def test_it_is_not_called_unproven_while_proofs_are_still_to_come(target: Cache) -> None:
+    off = turned_off(target)
+    reports(off, address="")
+    seen(off, connections=4)
+
+    assert (found(off).state, found(off).missing) == (State.DRAINING, (Missing.ADDRESSES,))
+
+
 def test_connections_are_told_by_their_name_too(target: Cache) -> None:
     off = turned_off(target)
     reports(off, "liar", address="")
