@@ -125,11 +125,17 @@ def state_of(warning: Clock, critical: Clock) -> tuple[Alert.State, Level]:
 
 
 def stepped(
-    clocks: tuple[Clock, Clock], level: Level | None, tick: int, hold: int, keep: int, may_begin: bool = True
+    clocks: tuple[Clock, Clock],
+    level: Level | None,
+    tick: int,
+    hold: int,
+    keep: int,
+    may_begin: bool = True,
+    since: int | None = None,
 ) -> tuple[Clock, Clock]:
     """Return the clocks of the two levels after a tick with this verdict."""
     warning, critical = (
-        step(_sane(clock, tick), None if level is None else level >= bar, tick, hold, keep, may_begin)
+        step(_sane(clock, tick), None if level is None else level >= bar, tick, hold, keep, may_begin, since)
         for clock, bar in zip(clocks, (WARNING, CRITICAL), strict=True)
     )
     return warning, critical

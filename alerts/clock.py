@@ -42,22 +42,33 @@ class Clock:
 AT_REST = Clock()
 
 
-def step(clock: Clock, is_true: bool | None, tick: int, hold: int, keep: int, may_begin: bool = True) -> Clock:
+def step(
+    clock: Clock,
+    is_true: bool | None,
+    tick: int,
+    hold: int,
+    keep: int,
+    may_begin: bool = True,
+    since: int | None = None,
+) -> Clock:
     """Return the clock after a tick at which the condition was true, false or not to be judged (None).
 
     It fires once true for `hold` seconds and is over once false for `keep` seconds; equality counts in
     both. A tick that is not newer than what the clock has seen may be given again: nothing changes twice.
-    Where nothing may begin, what waits begins to wait anew afterwards; what fires goes on.
+    Where nothing may begin, what waits begins to wait anew afterwards; what fires goes on. `since` is given
+    where what is seen now is known to have been true before.
     """
     if not may_begin and not clock.is_firing:
         return AT_REST
     if is_true is None:
         return clock
-    return _rise(clock, tick, hold) if is_true else _fall(clock, tick, keep)
+    return _rise(clock, tick, hold, since) if is_true else _fall(clock, tick, keep)
 
 
-def _rise(clock: Clock, tick: int, hold: int) -> Clock:
-    active_at = tick if clock.active_at is None else clock.active_at
+def _rise(clock: Clock, tick: int, hold: int, since: int | None = None) -> Clock:
+    active_at = clock.active_at
+    if active_at is None:
+        active_at = tick if since is None else min(since, tick)
     if tick - active_at < hold:
         # A firing alert whose `for` was raised above its age waits again.
         return Clock(active_at)

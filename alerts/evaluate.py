@@ -23,6 +23,7 @@ from alerts.rule import Override, Rule
 from alerts.scene import Watched
 from alerts.spec_form import SpecError
 from collectors.cursors import raw_cursor
+from switches import standing
 
 logger = logging.getLogger(__name__)
 ADD_MARKS = """
@@ -104,7 +105,7 @@ def _judge(
     down = measures.down(caches, at)
     found = measures.read(caches, at, wanted, down)
     silent = frozenset(node_id for node_id, is_down in down.items() if is_down)
-    book = Book(caches, tick, known_alerts(caches, at))
+    book = Book(caches, tick, known_alerts(caches, at), standing.switched_off(cache_ids))
     outcome = Outcome()
     for rule in sound:
         rule_id = rule.id
@@ -137,9 +138,12 @@ def known_alerts(caches: Iterable[Watched], at: datetime) -> Iterable[Alert]:
 class Book:
     """The alerts of some caches, and what one tick changes of them; only `save` needs a database."""
 
-    def __init__(self, caches: Iterable[Watched], tick: int, known: Iterable[Alert]) -> None:
+    def __init__(
+        self, caches: Iterable[Watched], tick: int, known: Iterable[Alert], switched_off: Collection[int] = ()
+    ) -> None:
         self.caches = {cache.id: cache for cache in caches}
         self.tick, self.at = tick, moment(tick)
+        self.switched_off = switched_off
         found = {(alert.rule_id, alert.target): alert for alert in known}
         self.active = {key: alert for key, alert in found.items() if alert.state != Alert.State.RESOLVED}
         self.firings = {key: alert.firings for key, alert in found.items()}
@@ -185,7 +189,7 @@ class Book:
         level, spec = verdict.level, verdict.spec
         keep = flap.calm(spec) if alert.state == Alert.State.FLAPPING else spec.keep
         before = alert.clocks
-        warning, critical = stepped(before, level, self.tick, spec.hold, keep, may_begin)
+        warning, critical = stepped(before, level, self.tick, spec.hold, keep, may_begin, verdict.since)
         was = (alert.state, alert.severity, alert.reason)
         state, reached = state_of(warning, critical)
         alert.warning_clock, alert.critical_clock = stored(warning), stored(critical)
@@ -194,6 +198,8 @@ class Book:
         alert.state, alert.judged_at = self._shown(alert, state), self.at
         alert.severity = SEVERITIES.get(reached, alert.severity)
         alert.reason = verdict.reason if level or level is None else Reason.THRESHOLD
+        if state != Alert.State.RESOLVED and alert.cache_id in self.switched_off:
+            alert.reason = Reason.SWITCHED_OFF
         # The value that broke the bound stays while the alert recovers: beside it a healthy one would mislead.
         if is_new or (level and verdict.value is not None):
             alert.value, alert.bound = verdict.value, verdict.bound

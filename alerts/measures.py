@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext_lazy as _
 
 from alerts.scene import Watched
+from alerts.spec import DOWN_METRIC
 from collectors import tally_queries, windows
 from collectors.metrics.lookup import shown
 from collectors.tallies import COMMAND, ERROR
@@ -31,7 +32,7 @@ class Measure:
     meaning: "StrOrPromise"
 
 
-DOWN = Measure("down", "claim", _("Whether the node is known not to serve: 1 when it refuses or stays silent."))
+DOWN = Measure(DOWN_METRIC, "claim", _("Whether the node is known not to serve: 1 when it refuses or stays silent."))
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,17 @@ class WatchedNode:
             return False
         if self.has_evidence:
             return True
-        silent_since = self.answered_at or self.failing_since
-        return True if at - silent_since >= timedelta(seconds=silent_limit(interval)) else None
+        silent_since = poll_of(self.answered_at or self.failing_since, interval)
+        return True if at.timestamp() - silent_since >= silent_limit(interval) else None
+
+    def down_since(self, interval: int) -> int | None:
+        """Return the tick of the poll that failed first, None where the last one did not."""
+        return None if self.failing_since is None else poll_of(self.failing_since, interval)
+
+
+def poll_of(written_at: datetime, interval: int) -> int:
+    """Return the tick of the poll whose outcome was written down then: a little later, but before the next one."""
+    return int(written_at.timestamp()) // interval * interval
 
 
 def silent_limit(interval: int) -> int:

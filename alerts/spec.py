@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from collectors.windows import Read, Reading
 
+DOWN_METRIC = "down"
 # A verdict: how bad it is, or that nobody can tell.
 Level = int
 NONE, WARNING, CRITICAL = 0, 1, 2
@@ -164,6 +165,11 @@ class Spec:
         if len(self.terms) == 1:
             return self.terms[0].judge(values[0])
         return joined(self.join, [term.judge(value) for term, value in zip(self.terms, values, strict=True)])
+
+    @property
+    def is_about_down(self) -> bool:
+        """Return whether it asks only whether nodes serve."""
+        return all(term.reading.metric == DOWN_METRIC for term in self.terms)
 
     def leading(self) -> int:
         """Return the position of the term whose value stands for the rule: the first that has levels."""

@@ -13,6 +13,7 @@ from alerts.rule import Override, Rule
 from alerts.tests.judged import EVERY, Fleet, fleet, history, rule, states
 from collectors.event import Event, Kind
 from collectors.failures import Cause
+from collectors.models import NodeStatus
 from fleet.models import Node
 
 pytestmark = pytest.mark.django_db
@@ -523,3 +524,58 @@ def test_counts_of_long_ago_are_not_current() -> None:
     judged = judged_rules.current(timezone.now() + timedelta(hours=1))
 
     assert (judged.instances, judged.caches) == (0, 0)
+
+
+def down_rule(**changes: Any) -> None:
+    rule("down", metric="down", warning=None, critical=0, **changes)
+
+
+def test_silence_waits_no_longer_than_it_takes_to_be_evidence() -> None:
+    down_rule(**{"for": "1s"})
+    watched = fleet()
+    watched.poll(0.5)
+
+    found = [bool(watched.poll(None).changes) for _ in range(4)]
+
+    # Four polls of 15 s: known at the last one, and true since the first.
+    assert found == [False, False, False, True]
+    assert states() == [Alert.State.FIRING]
+
+
+def test_a_refused_connection_waits_for_the_second_poll() -> None:
+    down_rule(**{"for": "1s"})
+    watched = fleet()
+    watched.poll(0.5)
+
+    for expected in (Alert.State.PENDING, Alert.State.FIRING):
+        watched.tick += EVERY
+        watched.failed(watched.nodes[0], Cause.REFUSED)
+        watched.judge()
+        assert states() == [expected]
+
+
+def test_outcomes_that_are_written_late_count_for_their_poll() -> None:
+    down_rule()
+    watched = fleet()
+    watched.poll(0.5)
+    NodeStatus.objects.update(answered_at=watched.at + timedelta(seconds=4))
+
+    for _ in range(3):
+        watched.poll(None)
+    assert states() == []
+    watched.poll(None)
+
+    assert states() == [Alert.State.FIRING]
+
+
+def test_a_whole_cache_is_down_since_its_last_node_is() -> None:
+    rule("all", metric="down", warning=None, critical=0, across="min", judged="cache", **{"for": "1m"})
+    watched = fleet(shards=2)
+    watched.poll(0.5, 0.5)
+    watched.poll(None, 0.5)
+    for _ in range(4):
+        watched.poll(None, None)
+
+    assert states() == [Alert.State.PENDING]
+    watched.poll(None, None)
+    assert states() == [Alert.State.FIRING]
