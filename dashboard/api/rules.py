@@ -18,6 +18,7 @@ from alerts.rule import Rule
 from alerts.spec import Spec
 from alerts.spec_form import SpecError, read_spec
 from alerts.text import storable
+from dashboard import rule_trial
 from dashboard.api.answers import problems
 from dashboard.api.schemas import Strict, Whole
 
@@ -51,6 +52,48 @@ class RuleAnswer(Schema):
     matched_at: datetime | None = Field(description="When it last had a value to judge; null for a dead rule.")
 
 
+class TrialOrder(Strict):
+    text: Text
+    days: Annotated[int, Field(ge=1, le=30), Whole] = 30
+
+
+class EpisodeAnswer(Schema):
+    cache: str
+    place: str
+    severity: str
+    began_at: datetime
+    fired_at: datetime
+    ended_at: datetime | None = Field(description="Null where it went on until the end.")
+    value: float | None
+    bound: float | None
+    flapped: bool
+
+
+class TrialAnswer(Schema):
+    start: datetime
+    end: datetime
+    step_seconds: int = Field(description="What lasted shorter is not seen exactly.")
+    nodes: int = Field(description="Nodes that were tried.")
+    of_nodes: int = Field(description="Nodes that the rule would look at; more than those tried where they are many.")
+    targets: int
+    unknown_share: float | None = Field(
+        description="Share of the time without a verdict; null where nothing is judged."
+    )
+    pending_only: int = Field(description="How often an alert waited and did not fire.")
+    fired: int
+    flaps: int
+    pages: int = Field(description="Incidents that would have been opened.")
+    pages_a_week: float
+    episodes: list[EpisodeAnswer] = Field(description="The newest hundred that fired.")
+
+
+class Trials(Schema):
+    before: TrialAnswer | None = Field(
+        description="The rule as it is kept; null where there is none, or it is the same."
+    )
+    after: TrialAnswer
+
+
 class RuleList(Schema):
     rules: list[RuleAnswer]
 
@@ -74,6 +117,24 @@ def add_rule(request: HttpRequest, body: NewRule) -> Status[dict[str, Any]]:
         return Status(201, rule_answer(rule_changes.add(signed_in(request), spec), 0))
     except SpecError as error:
         raise as_refusal(error) from error
+
+
+@router.post(
+    "/try",
+    auth=operators,
+    response={200: Trials, **problems(413, 415)},
+    operation_id="try_rule",
+    summary="Show what a rule would have done in the last days",
+)
+def try_rule(request: HttpRequest, body: TrialOrder) -> dict[str, Any]:
+    """Judged on what is stored; nothing is kept or sent. `before` is the rule of this name as it is kept."""
+    spec = spec_of(body.text)
+    kept = Rule.objects.filter(key=spec.key).first()
+    *before, after = rule_trial.columns(spec, kept, timezone.now(), body.days)
+    return {
+        "before": rule_trial.answer(before[0].trial) if before else None,
+        "after": rule_trial.answer(after.trial),
+    }
 
 
 @router.get("/{key}", response={200: RuleAnswer, **problems(404)}, operation_id="get_rule", summary="Show one rule")

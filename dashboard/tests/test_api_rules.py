@@ -13,6 +13,7 @@ from alerts.rule import Rule
 from alerts.silence import Silence
 from alerts.tests.cast import channel
 from alerts.tests.judged import rule
+from alerts.tests.test_trial import rolled
 from dashboard.tests.alert_cast import firing
 from dashboard.tests.api import call
 
@@ -163,3 +164,39 @@ def test_viewers_only_look(method: str, path: str, body: Any) -> None:
     rule("mine")
 
     assert call(Role.VIEWER, method, path, body).status_code == 403
+
+
+def test_a_rule_is_tried_without_being_kept() -> None:
+    firing(0.5)
+    given = {"text": TEXT, "days": 2}
+
+    answer = call(Role.OPERATOR, "post", "/rules/try", given).json()
+
+    assert (answer["before"], answer["after"]["nodes"], answer["after"]["step_seconds"]) == (None, 1, 300)
+    assert not Rule.objects.filter(key="mine").exists()
+
+
+def test_a_rule_that_is_kept_is_tried_as_it_was_and_as_it_would_be() -> None:
+    watched = firing(0.5)
+    rolled(watched.nodes[0], "1" + "9" * 6 + "11")
+    text = Rule.objects.get().text | {"when": {"metric": "memory_used_ratio", "warning": 0.95}}
+
+    answer = call(Role.OPERATOR, "post", "/rules/try", {"text": text}).json()
+
+    assert (answer["before"]["pages"], answer["after"]["pages"]) == (1, 0)
+    assert answer["before"]["episodes"][0]["place"] == "shard 1, 127.0.0.1:7010"
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [({"text": TEXT, "days": 31}, "days"), ({"text": {"rule": "x"}}, "when"), ({}, "text")],
+)
+def test_a_trial_that_cannot_be_made_is_refused(given: dict[str, Any], field: str) -> None:
+    answer = call(Role.OPERATOR, "post", "/rules/try", given)
+
+    assert answer.status_code == 400
+    assert field in answer.json().get("field", "")
+
+
+def test_viewers_try_no_rules() -> None:
+    assert call(Role.VIEWER, "post", "/rules/try", {"text": TEXT}).status_code == 403

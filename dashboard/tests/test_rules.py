@@ -12,6 +12,7 @@ from alerts.alert import Alert
 from alerts.rule import Rule
 from alerts.rule_changes import as_yaml
 from alerts.tests.judged import fleet, rule
+from alerts.tests.test_trial import rolled
 from dashboard.tests.alert_cast import firing
 
 pytestmark = pytest.mark.django_db
@@ -271,3 +272,55 @@ def test_it_asks_the_database_the_same_however_many_rules_there_are(
 
     with django_assert_max_num_queries(8):
         client.get("/rules/")
+
+
+def test_a_rule_is_tried_before_it_is_saved() -> None:
+    fleet().poll(0.5)
+
+    status, seen = post("/rules/new/try/", **GIVEN)
+
+    assert (status, Rule.objects.exists()) == (200, False)
+    assert "0 pages, 0.0 a week." in seen
+    assert "It would have told of nothing." in seen
+    assert "by steps of 5 min" in seen
+    assert "100% of the time is unknown" in seen
+
+
+def test_an_edit_is_tried_beside_the_rule_as_it_is() -> None:
+    fleet().poll(0.5)
+    rule("mine", title="My memory", **{"for": "5m"})
+
+    assert "With your changes" not in post("/rules/mine/try/", **GIVEN)[1]
+
+    seen = post("/rules/mine/try/", **GIVEN | {"t0-warning": "0.1"})[1]
+    assert ("As it is kept" in seen, "With your changes" in seen) == (True, True)
+
+
+def test_what_cannot_be_read_is_not_tried_but_named() -> None:
+    status, seen = post("/rules/new/try/", **GIVEN | {"t0-metric": HOSTILE})
+
+    assert (status, "There is no metric" in seen, HOSTILE in seen) == (200, True, False)
+
+
+def test_a_rule_as_yaml_is_tried_too() -> None:
+    fleet().poll(0.5)
+
+    assert "0 pages" in post("/rules/new/try/", yaml=as_yaml(rule().text))[1]
+
+
+def test_what_would_have_fired_is_listed_with_its_place_and_time() -> None:
+    cache = fleet().cache
+    rolled(cache.nodes.get(), "119999999911")
+
+    seen = post("/rules/new/try/", **GIVEN)[1]
+
+    assert "1 page, " in seen
+    assert "game shard 1, 127.0.0.1:7010" in seen
+    assert 'class="trial-critical"' in seen or 'class="trial-warning"' in seen
+
+
+def test_the_form_offers_the_trial_to_those_who_may_change_rules() -> None:
+    rule("mine")
+
+    assert "/rules/mine/try/" in page("/rules/mine/", Role.OPERATOR)
+    assert "/rules/mine/try/" not in page("/rules/mine/")

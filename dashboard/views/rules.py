@@ -23,6 +23,7 @@ from alerts.rule import Override, Rule
 from alerts.spec import Spec
 from alerts.spec_form import SpecError
 from collectors.metrics.lookup import NAMES, UnknownMetricError
+from dashboard import rule_trial
 from dashboard.override_form import OverrideForm
 from dashboard.rule_form import RulePage
 from fleet.registration import ConflictError
@@ -139,6 +140,20 @@ def meaning(request: HttpRequest, key: str = "") -> HttpResponse:
     except (SpecError, UnknownMetricError) as error:
         context["errors"] = getattr(error, "errors", {"": str(error)})
     return render(request, "alerts/_meaning.html", context)
+
+
+@operator_required
+@require_POST
+def try_out(request: HttpRequest, key: str = "") -> HttpResponse:
+    """Show what the rule as it is typed would have found of late, beside what it does as it is kept."""
+    found = Rule.objects.filter(key=key).first()
+    context: dict[str, Any] = {}
+    try:
+        spec = typed(request.POST, RulePage(request.POST, found))
+        context["columns"] = rule_trial.columns(spec, found, timezone.now())
+    except (SpecError, UnknownMetricError) as error:
+        context["errors"] = getattr(error, "errors", {"": str(error)})
+    return render(request, "alerts/_trial.html", context)
 
 
 @operator_required
