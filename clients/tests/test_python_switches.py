@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from alerts.tests.peers import hangs, says
-from clients.tests.cast import KEY, ScriptedShardwatch, Wishes, answers, python_options
+from clients.tests.cast import KEY, START, ScriptedShardwatch, Wishes, answers, python_options
 from launcher.waiting import until
 from shardwatch_client import Default, Options, Switches
+from shardwatch_client.memory import Memory
 
 OFF = answers(can_use=False, percent=0, revision=2, ttl_seconds=1)
 PATIENCE_SECONDS = 20.0
@@ -121,3 +122,17 @@ def test_what_cannot_be_renewed_is_logged_and_tried_again(
 
     assert until(lambda: not switches.can_use(KEY), PATIENCE_SECONDS)
     assert "could not be renewed" in caplog.text
+
+
+def test_only_one_process_has_the_turn_until_it_is_over(wishes: Wishes) -> None:
+    one, other = (Memory(wishes.directory, "place") for _ in range(2))
+
+    assert [one.take_turn(START), other.take_turn(START + 0.9), other.take_turn(START + 1.1)] == [True, False, True]
+
+
+def test_a_turn_does_not_outlive_a_clock_that_was_set_back(wishes: Wishes) -> None:
+    memory = Memory(wishes.directory, "place")
+
+    assert memory.take_turn(START)
+
+    assert memory.take_turn(START - 60)

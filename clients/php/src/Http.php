@@ -37,7 +37,7 @@ final class Http
         curl_reset($this->curl);
         curl_setopt_array($this->curl, $method + [
             CURLOPT_URL => $this->options->url . $path,
-            CURLOPT_HTTPHEADER => [...$headers, "X-API-Key: {$this->options->clientKey}", 'Accept: application/json', 'Expect:'],
+            CURLOPT_HTTPHEADER => [...$headers, "X-API-Key: {$this->options->clientKey}", 'Expect:'],
             CURLOPT_CONNECTTIMEOUT_MS => $this->options->connectMilliseconds,
             CURLOPT_TIMEOUT_MS => $milliseconds,
             CURLOPT_NOSIGNAL => true,

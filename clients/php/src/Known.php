@@ -54,7 +54,8 @@ final class Known
     /** @return array{switches: list<array<string, mixed>>, etag: string} what must outlive everything */
     public function copy(): array
     {
-        return ['switches' => array_map(fn (State $state) => $state->toArray(), array_values($this->states)), 'etag' => $this->etag];
+        $rows = array_map(fn (State $state) => $state->toArray(), array_values($this->states));
+        return ['switches' => $rows, 'etag' => $this->etag];
     }
 
     /** @return array{asked: float, due: float, failures: int, error: string} what changes with every question */

@@ -9,12 +9,17 @@ final class OffAnswer
 {
     private const EMPTY_LIST = [
         'hgetall', 'hkeys', 'hvals', 'smembers', 'sinter', 'sunion', 'sdiff', 'lrange', 'keys', 'sort', 'time',
-        'zrange', 'zrangebyscore', 'zrevrange', 'zrevrangebyscore', 'zrangebylex', 'blpop', 'brpop', 'xrange', 'xread', 'xreadgroup',
+        'zrange', 'zrangebyscore', 'zrevrange', 'zrevrangebyscore', 'zrangebylex',
+        'blpop', 'brpop', 'xrange', 'xrevrange', 'xread', 'xreadgroup',
     ];
     private const NOTHING_COUNTED = [
-        'exists', 'del', 'unlink', 'hdel', 'srem', 'zrem', 'lrem', 'hlen', 'llen', 'scard', 'zcard', 'zcount', 'strlen', 'sadd', 'zadd',
+        'exists', 'del', 'unlink', 'hdel', 'srem', 'zrem', 'lrem', 'sadd', 'zadd',
+        'hlen', 'llen', 'scard', 'zcard', 'zcount', 'strlen',
     ];
-    private const MUST_NOT_VANISH = ['lpush', 'rpush', 'lpushx', 'rpushx', 'linsert', 'rpoplpush', 'brpoplpush', 'lmove', 'blmove', 'xadd', 'publish', 'spublish'];
+    private const MUST_NOT_VANISH = [
+        'lpush', 'rpush', 'lpushx', 'rpushx', 'linsert', 'rpoplpush', 'brpoplpush', 'lmove', 'blmove',
+        'xadd', 'publish', 'spublish',
+    ];
 
     /**
      * Raise SwitchedOff for what goes into a queue. A lock (SET with NX) answers false: it was not got.
@@ -23,8 +28,10 @@ final class OffAnswer
      */
     public static function to(string $command, array $arguments): mixed
     {
+        if (in_array($command, self::MUST_NOT_VANISH, true)) {
+            throw new SwitchedOff("The cache is switched off; $command has to go elsewhere.");
+        }
         return match (true) {
-            in_array($command, self::MUST_NOT_VANISH, true) => throw new SwitchedOff("The cache is switched off; $command has to go elsewhere."),
             $command === 'mget' => array_fill(0, count((array) ($arguments[0] ?? [])), false),
             $command === 'hmget' => array_fill_keys((array) ($arguments[1] ?? []), false),
             in_array($command, self::EMPTY_LIST, true) => [],

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Shardwatch;
 
-/** What an application says once: where Shardwatch is, which caches it uses, and where the last known values are kept. */
+/** What an application says once: where Shardwatch is, which caches it uses, where the last known values are kept. */
 final class Options
 {
     public const OPEN = 'open';
@@ -35,8 +35,11 @@ final class Options
         ?\Closure $clock = null,
     ) {
         foreach ($caches as $key => $default) {
-            if (!preg_match('/^[a-z0-9.-]+$/D', (string) $key) || !in_array($default, [self::OPEN, self::CLOSED], true)) {
-                throw new \InvalidArgumentException("'$key' => '$default': a switch has a name of a-z, 0-9, dot and dash, and is open or closed.");
+            if (!preg_match('/^[a-z0-9.-]+$/D', (string) $key)) {
+                throw new \InvalidArgumentException("'$key': the name of a switch has only a-z, 0-9, dot and dash.");
+            }
+            if (!in_array($default, [self::OPEN, self::CLOSED], true)) {
+                throw new \InvalidArgumentException("'$key' is 'open' or 'closed' until anything is known.");
             }
         }
         $this->url = rtrim($url, '/');

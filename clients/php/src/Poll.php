@@ -28,7 +28,8 @@ final class Poll
         $left = $this->options->totalMilliseconds - intdiv(hrtime(true) - $began, 1_000_000);
         if ($next->failures === 0 && $left >= self::LEAST_MILLISECONDS) {
             $error = $next->error !== '' ? $next->error : $known->error;
-            $this->http->post('/api/v1/switches/reports', $this->report($next, $error, $answer->localAddress, $now), $left);
+            $rows = $this->report($next, $error, $answer->localAddress, $now);
+            $this->http->post('/api/v1/switches/reports', $rows, $left);
         }
         return $next;
     }
@@ -96,13 +97,14 @@ final class Poll
         // Loopback is the same address on every host, so it would tell nothing.
         $found = str_starts_with($localAddress, '127.') || $localAddress === '::1' ? '' : $localAddress;
         $address = $this->options->address !== '' ? $this->options->address : $found;
+        $age = fn (State $state) => round(max(0, $now - $state->confirmedAt), 1);
         return array_map(fn (string $key) => [
             'key' => $key,
             'instance' => $this->options->instance,
             'address' => $address,
             'revision' => $known->states[$key]->revision ?? 0,
             'epoch' => $known->states[$key]->epoch ?? 0,
-            'age_seconds' => isset($known->states[$key]) ? round(max(0, $now - $known->states[$key]->confirmedAt), 1) : null,
+            'age_seconds' => isset($known->states[$key]) ? $age($known->states[$key]) : null,
             'error' => $error,
             'version' => Switches::VERSION,
         ], array_map('strval', array_keys($this->options->caches)));

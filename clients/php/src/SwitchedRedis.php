@@ -11,7 +11,9 @@ namespace Shardwatch;
  */
 final class SwitchedRedis
 {
-    private const NEEDS_RAW = ['multi', 'pipeline', 'watch', 'subscribe', 'psubscribe', 'scan', 'hscan', 'sscan', 'zscan', 'select'];
+    private const NEEDS_RAW = [
+        'multi', 'pipeline', 'watch', 'subscribe', 'psubscribe', 'scan', 'hscan', 'sscan', 'zscan', 'select',
+    ];
 
     private \Redis|\RedisCluster|null $redis = null;
     private ?array $endpoint = null;

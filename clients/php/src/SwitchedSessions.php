@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Shardwatch;
 
-/** Sessions in a cache behind a switch; while it is off they are kept by another handler. One session never mixes both. */
+/** Sessions in a cache behind a switch; while it is off another handler keeps them. One session never mixes both. */
 final class SwitchedSessions implements \SessionHandlerInterface, \SessionUpdateTimestampHandlerInterface
 {
     private bool $inCache = true;
@@ -36,7 +36,10 @@ final class SwitchedSessions implements \SessionHandlerInterface, \SessionUpdate
     public function write(string $id, string $data): bool
     {
         // Switched off since the session began: the cache takes nothing more, and PHP tells that the write failed.
-        return $this->inCache ? (bool) $this->cache->setex($this->prefix . $id, $this->lifetime, $data) : $this->whileOff->write($id, $data);
+        if ($this->inCache) {
+            return (bool) $this->cache->setex($this->prefix . $id, $this->lifetime, $data);
+        }
+        return $this->whileOff->write($id, $data);
     }
 
     public function destroy(string $id): bool

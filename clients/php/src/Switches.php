@@ -20,7 +20,8 @@ final class Switches
     public function __construct(private readonly Options $options)
     {
         $file = new FileMemory($options->directory, $options->place);
-        $this->memory = function_exists('apcu_enabled') && apcu_enabled() ? new ApcuMemory($file, $options->place) : $file;
+        $hasApcu = function_exists('apcu_enabled') && apcu_enabled();
+        $this->memory = $hasApcu ? new ApcuMemory($file, $options->place) : $file;
         $this->poll = new Poll($options, $this->memory, new Http($options));
         $this->known = new Known();
     }

@@ -11,7 +11,9 @@ final class Trouble
     private const REFUSED = '/^(MOVED|READONLY)\b/';
     private const LOST = '/went away|read error|connection|socket|communicate with any node|no nodes|timed out/i';
     /** A second time may do it twice, when the first was done and only the answer was lost. */
-    private const NOT_TWICE = '/^(incr|decr|hincr|zincr|append|l?push|rpush|lpop|rpop|blpop|brpop|lmove|blmove|rpoplpush|brpoplpush|linsert|lpush|spop|zpop|bzpop|xadd|xreadgroup|publish|spublish|eval|setnx|msetnx|hsetnx|getset|getdel|rename|move|copy|restore|script|rawcommand)/';
+    private const NOT_TWICE = '/^(incr|decr|hincr|zincr|append|[lr]push|b?[lr]pop|b?lmove|b?rpoplpush|linsert|spop'
+        . '|b?zpop|xadd|xreadgroup|s?publish|eval|m?setnx|hsetnx|getset|getdel|rename|move|copy|restore'
+        . '|script|rawcommand)/';
 
     public static function isOfConnection(\Exception $trouble): bool
     {
@@ -25,7 +27,8 @@ final class Trouble
             return true;
         }
         // SET with options may be a lock: repeated, it would find itself taken by itself.
-        return self::isOfConnection($trouble) && !preg_match(self::NOT_TWICE, $command) && !($command === 'set' && is_array($arguments[2] ?? null));
+        $mayLock = $command === 'set' && is_array($arguments[2] ?? null);
+        return !$mayLock && self::isOfConnection($trouble) && !preg_match(self::NOT_TWICE, $command);
     }
 
     private static function wasRefused(\Exception $trouble): bool

@@ -24,7 +24,8 @@ function switches(string $default = Options::OPEN, ?Closure $clock = null): Swit
 /** A cache at the port that the endpoint names, or else the one of the environment. */
 function cache(Switches $switches, Gzip $gzip = new Gzip()): SwitchedRedis
 {
-    return new SwitchedRedis($switches, 'user-cache', fn (?array $endpoint) => connected((int) ($endpoint['port'] ?? getenv('CACHE'))), $gzip);
+    $connect = fn (?array $endpoint) => connected((int) ($endpoint['port'] ?? getenv('CACHE')));
+    return new SwitchedRedis($switches, 'user-cache', $connect, $gzip);
 }
 
 function connected(int $port): Redis
