@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", settings.CELERY_BROKER_URL)
     settings.DATABASES["default"].update(env.database("DATABASE_URL", ""))
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    settings.SWITCHES_FILE = ""
+    settings.SWITCHES_COPY = ""
     # Pages are tested without collecting their files; an empty folder keeps whitenoise from complaining.
     settings.STATIC_ROOT = Path(env.text("SHARDWATCH_STATIC_ROOT", str(settings.STATIC_ROOT)))
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"

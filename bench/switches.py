@@ -62,7 +62,7 @@ class Scale:
     pods_seconds: int
 
 
-FULL = Scale(5, 20_000, 4_000, 15, 3, 200, 1_000, 30)
+FULL = Scale(5, 10_000, 3_000, 10, 3, 200, 1_000, 20)
 QUICK = Scale(2, 2_000, 500, 3, 1, 50, 100, 8)
 
 
@@ -84,7 +84,7 @@ def run(quick: bool) -> Report:
     if peers.program("hey") is None:
         raise RuntimeError("hey, the load generator, is not installed (on Debian and Ubuntu: apt install hey).")
     scale, report = QUICK if quick else FULL, Report("switches")
-    with own_database() as database, application(database, {"SHARDWATCH_SWITCHES_FILE": ""}) as app:
+    with own_database() as database, application(database, {"SHARDWATCH_SWITCHES_COPY": ""}) as app:
         report.versions["postgres"] = database.version()
         user, token = seed()
         with served(app, "product", "config.wsgi:application") as product:

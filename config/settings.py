@@ -259,7 +259,7 @@ EMAIL_USE_TLS, EMAIL_USE_SSL = EMAIL_SECURITY == "starttls", EMAIL_SECURITY == "
 DEFAULT_FROM_EMAIL = env.text("SHARDWATCH_EMAIL_FROM", "shardwatch@localhost")
 
 # The copy of all switches that a web process begins with while the database is away; empty keeps none.
-SWITCHES_FILE = env.text("SHARDWATCH_SWITCHES_FILE", str(BASE_DIR / "var" / "switches"))
+SWITCHES_COPY = env.text("SHARDWATCH_SWITCHES_COPY", str(BASE_DIR / "var" / "switches"))
 
 # Whether /metrics/fleet offers the watched nodes under redis_exporter's names.
 FLEET_METRICS = env.flag("SHARDWATCH_FLEET_METRICS", True)

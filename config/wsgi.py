@@ -13,4 +13,4 @@ behind = get_wsgi_application()
 from switches.board import Board  # noqa: E402
 from switches.gate import Gate  # noqa: E402
 
-application = Gate(Board(Path(settings.SWITCHES_FILE) if settings.SWITCHES_FILE else None), behind)
+application = Gate(Board(Path(settings.SWITCHES_COPY) if settings.SWITCHES_COPY else None), behind)

@@ -24,7 +24,7 @@ def environment(data: Data, bind: str = "127.0.0.1") -> dict[str, str]:
         "DATABASE_URL": data.postgres.url,
         "CELERY_BROKER_URL": f"redis+socket://{data.broker_socket}",
         "SHARDWATCH_STATIC_ROOT": str(data.root / "static"),
-        "SHARDWATCH_SWITCHES_FILE": str(data.root / "switches"),
+        "SHARDWATCH_SWITCHES_COPY": str(data.root / "switches"),
         # Cookies ignore ports: two checkouts on one host must not sign each other out.
         "SHARDWATCH_SESSION_COOKIE_NAME": f"shardwatch_session_{data.identity}",
         "SHARDWATCH_ALLOWED_HOSTS": ",".join(_hosts(bind)),

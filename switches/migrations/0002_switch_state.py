@@ -16,7 +16,7 @@ CREATE TRIGGER switches_tell AFTER INSERT OR DELETE OR UPDATE OF revision, cache
 CREATE TRIGGER switches_tell AFTER INSERT OR DELETE OR UPDATE OF digest, scope, revoked_at
     ON switches_clientkey FOR EACH STATEMENT EXECUTE FUNCTION switches_tell();
 CREATE TRIGGER switches_tell AFTER UPDATE OF is_admitted
-    ON switches_instance FOR EACH ROW WHEN (OLD.is_admitted <> NEW.is_admitted) EXECUTE FUNCTION switches_tell();
+    ON switches_instance FOR EACH STATEMENT EXECUTE FUNCTION switches_tell();
 CREATE TRIGGER switches_tell AFTER UPDATE OF address, topology
     ON fleet_cache FOR EACH ROW WHEN (OLD.address <> NEW.address OR OLD.topology <> NEW.topology)
     EXECUTE FUNCTION switches_tell();

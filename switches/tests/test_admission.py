@@ -4,10 +4,13 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from switches import admission, changing
-from switches.models import Instance, Switch
+from switches.models import Installation, Instance, Switch
+from switches.reports import Report, columns
+from switches.store import UPSERT
 from switches.tests.cast import WHY, instance, operator, switch
 
 pytestmark = pytest.mark.django_db
@@ -98,3 +101,30 @@ def test_at_100_percent_nobody_is_singled_out() -> None:
     at(100, made)
 
     assert admission.admit(made, timezone.now()) == 0
+
+
+def test_thousands_are_let_in_as_one_change() -> None:
+    made = fleet(0)
+    Instance.objects.bulk_create(
+        Instance(switch=made, name=f"pod-{n}", revision=2, first_seen_at=timezone.now(), seen_at=timezone.now())
+        for n in range(2_000)
+    )
+    at(1, made)
+    before = Installation.objects.get().serial
+
+    at(50, made)
+
+    assert len(inside()) == 1_000
+    assert Installation.objects.get().serial - before <= 3
+
+
+def test_a_heartbeat_is_no_news_for_readers() -> None:
+    made = at(10, fleet(10))
+    before = Installation.objects.get().serial
+    store = connection.cursor()
+
+    reports = [Report(made.pk, f"pod-{n}", "", "", None, 3, 1, 0.1, "", is_behind=False) for n in range(20)]
+    store.execute(UPSERT, columns(reports))
+
+    assert Instance.objects.count() == 20
+    assert Installation.objects.get().serial == before
