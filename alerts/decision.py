@@ -14,6 +14,7 @@ class Decision(models.Model):
         ESCALATED = "escalated", _("told to the next in line")
         REPEATED = "repeated", _("told again")
         SILENCED = "silenced", _("silenced")
+        WINDOW = "window", _("in a maintenance window")
         HIDDEN = "hidden", _("hidden behind another alert")
         FLAPPING = "flapping", _("told once: it flaps")
         STORM = "storm", _("told together with many others")

@@ -38,6 +38,11 @@ def silenced(decision: Decision) -> str:
     return _("Not told of %(about)s: silence %(number)s hides it.") % given
 
 
+def in_window(decision: Decision) -> str:
+    given = {"about": about(decision), "comment": decision.data.get("comment", "?")}
+    return _("Not told of %(about)s: a maintenance window hides it (%(comment)s).") % given
+
+
 def hidden(decision: Decision) -> str:
     given = {"about": about(decision), "behind": decision.data.get("behind", "?")}
     return _("Not told of %(about)s by itself: people hear of “%(behind)s”, which includes it.") % given
@@ -93,6 +98,7 @@ SENTENCES: dict[str, Callable[[Decision], str]] = {
     What.TOLD: told,
     What.NOWHERE: nowhere,
     What.SILENCED: silenced,
+    What.WINDOW: in_window,
     What.HIDDEN: hidden,
     What.STORM: gathered,
     What.OUTAGE: outage,

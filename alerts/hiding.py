@@ -13,7 +13,7 @@ from functools import cached_property
 
 from django.db.models import Q
 
-from alerts import umbrella
+from alerts import umbrella, window
 from alerts.alert import Alert
 from alerts.decision import Decision
 from alerts.models import Incident
@@ -65,6 +65,7 @@ class Screen:
     def __init__(self, at: datetime, tree: Tree, cache_ids: Collection[int]) -> None:
         self.at, self.tree, self.cache_ids = at, tree, cache_ids
         self.silences = list(Silence.objects.active(at))
+        self.windows = window.active(at)
 
     @cached_property
     def rules(self) -> dict[int, Rule]:
@@ -105,7 +106,10 @@ class Screen:
     def _silenced(self, alert: Alert) -> Hidden | None:
         labels = labels_of(alert)
         silence = next((silence for silence in self.silences if silence.hides(labels)), None)
-        return Hidden(What.SILENCED, data={"silence": silence.pk}) if silence else None
+        if silence:
+            return Hidden(What.SILENCED, data={"silence": silence.pk})
+        found = next((one for one in self.windows if one.hides(labels)), None)
+        return Hidden(What.WINDOW, data={"comment": found.comment}) if found else None
 
     @cached_property
     def umbrellas(self) -> dict[str, Incident]:

@@ -23,6 +23,7 @@ from alerts.route import Step as Step
 from alerts.rule import Override as Override
 from alerts.rule import Rule as Rule
 from alerts.silence import Silence as Silence
+from alerts.window import Window as Window
 from fleet.models import Cache
 from fleet.secrets import SecretField
 

@@ -49,13 +49,7 @@ def add(
 ) -> Silence:
     """Keep a silence. Raise ValidationError, by field, for one that cannot be kept."""
     kept = [str(matcher) for matcher in parsed([storable(line) for line in lines])]
-    comment = storable(comment).strip()
-    if not 1 <= len(comment) <= COMMENT_LIMIT:
-        words = _("Say why, in 1 to %(limit)d characters: others will ask.") % {"limit": COMMENT_LIMIT}
-        raise ValidationError({"comment": words})
-    if not is_plain(comment):
-        words = _("Give a text of 1 to %(limit)d printable characters.") % {"limit": COMMENT_LIMIT}
-        raise ValidationError({"comment": words})
+    comment = checked_comment(comment)
     check_times(starts_at, ends_at, now)
     with transaction.atomic():
         made = Silence.objects.create(
@@ -63,6 +57,18 @@ def add(
         )
         AuditEntry.record(by, "silence.add", ", ".join(kept)[:200], until=ends_at.isoformat())
     return made
+
+
+def checked_comment(comment: str) -> str:
+    """Return the reason as it is kept. Raise ValidationError where there is none, or one that hides characters."""
+    comment = storable(comment).strip()
+    if not 1 <= len(comment) <= COMMENT_LIMIT:
+        words = _("Say why, in 1 to %(limit)d characters: others will ask.") % {"limit": COMMENT_LIMIT}
+        raise ValidationError({"comment": words})
+    if not is_plain(comment):
+        words = _("Give a text of 1 to %(limit)d printable characters.") % {"limit": COMMENT_LIMIT}
+        raise ValidationError({"comment": words})
+    return comment
 
 
 def check_times(starts_at: datetime, ends_at: datetime, now: datetime) -> None:

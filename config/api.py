@@ -44,6 +44,7 @@ from dashboard.api import (
     switches,
     tokens,
     topology,
+    windows,
 )
 from dashboard.api.answers import OrjsonRenderer, StrictParser, refusal
 from fleet.registration import ConflictError
@@ -66,6 +67,7 @@ api.add_router("/alerts", alerts.router)
 api.add_router("/incidents", incidents.router)
 api.add_router("/rules", rules.router)
 api.add_router("/silences", silences.router)
+api.add_router("/windows", windows.router)
 api.add_router("/routes", routes.router)
 api.add_router("/events", events.router)
 api.add_router("/caches", latency.router)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from dashboard.views import alerts, incidents, routes, rules, silences
+from dashboard.views import alerts, incidents, routes, rules, silences, windows
 
 urlpatterns = [
     path("alerts/", alerts.alerts, name="alerts"),
@@ -26,6 +26,10 @@ urlpatterns = [
     path("silences/add/", silences.add_silence, name="silence-add"),
     path("silences/preview/", silences.preview, name="silence-preview"),
     path("silences/<int:pk>/end/", silences.end_silence, name="silence-end"),
+    path("windows/", windows.windows, name="windows"),
+    path("windows/add/", windows.add_window, name="window-add"),
+    path("windows/preview/", windows.preview, name="window-preview"),
+    path("windows/<int:pk>/delete/", windows.delete_window, name="window-delete"),
     path("routes/", routes.routes, name="routes"),
     path("routes/test/", routes.test_route, name="route-test"),
     path("routes/<int:pk>/new/", routes.new, name="route-new"),

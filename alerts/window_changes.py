@@ -1,0 +1,66 @@
+"""Making and removing maintenance windows, with the audit: what the pages and the API do."""
+
+from collections.abc import Collection, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo, available_timezones
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from accounts.models import AuditEntry, User
+from alerts.silence_changes import checked_comment, parsed
+from alerts.text import storable
+from alerts.window import Window
+
+LONGEST = timedelta(days=731)
+LIMIT = 200
+FAR = gettext_noop("The end must lie ahead, two years at most: then look whether it is still needed.")
+
+
+def built(
+    lines: Sequence[str], weekdays: Collection[int], starts: time, ends: time, zone: str, until: datetime, now: datetime
+) -> Window:
+    """Return a window that is not kept yet. Raise ValidationError, by field."""
+    kept = [str(matcher) for matcher in parsed([storable(line) for line in lines])]
+    days = sorted(set(weekdays))
+    if not days or not all(0 <= day <= 6 for day in days):
+        raise ValidationError({"weekdays": _("Choose one weekday at least.")})
+    if zone not in available_timezones():
+        raise ValidationError({"zone": _("There is no such time zone. Write one such as Europe/Berlin.")})
+    if not now < until <= now + LONGEST:
+        raise ValidationError({"until": _(FAR)})
+    made = Window(matchers=kept, weekdays=days, starts=starts, ends=ends, zone=zone, until=until)
+    if not made.following(now, 1):
+        raise ValidationError({"until": _("It would never come before its end.")})
+    return made
+
+
+def built_until_day(
+    lines: Sequence[str], last: date, weekdays: Collection[int], starts: time, ends: time, zone: str, now: datetime
+) -> Window:
+    """Return a window whose last day is given, in its own zone. Raise ValidationError, by field."""
+    if not now.date() - timedelta(days=1) <= last <= (now + LONGEST).date():
+        raise ValidationError({"until": _(FAR)})
+    local = ZoneInfo(zone) if zone in available_timezones() else UTC
+    until = datetime.combine(last + timedelta(days=1), ends if ends <= starts else time.min, tzinfo=local)
+    return built(lines, weekdays, starts, ends, zone, until, now)
+
+
+def add(by: User, window: Window, comment: str) -> Window:
+    """Keep a window that was built. Raise ValidationError, by field."""
+    window.comment = checked_comment(comment)
+    if Window.objects.count() >= LIMIT:
+        raise ValidationError(_("There are %(limit)d windows already: remove some first.") % {"limit": LIMIT})
+    window.author = by.username
+    with transaction.atomic():
+        window.save()
+        AuditEntry.record(by, "window.add", ", ".join(window.matchers)[:200], until=window.until.isoformat())
+    return window
+
+
+def delete(by: User, window: Window) -> None:
+    with transaction.atomic():
+        AuditEntry.record(by, "window.delete", ", ".join(window.matchers)[:200])
+        window.delete()

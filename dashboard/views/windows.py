@@ -1,0 +1,73 @@
+"""Maintenance windows: those that are kept, when they come next, and the form."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import operator_required, signed_in
+from alerts import window_changes
+from alerts.window import WEEKDAYS, Window
+from dashboard.window_form import WindowForm, WindowPreviewForm
+
+# The next times of one that is kept, and of one that is typed.
+COMING, PREVIEWED = 3, 10
+
+
+@require_safe
+def windows(request: HttpRequest) -> HttpResponse:
+    given = {"matchers": request.GET.get("matchers", "")[:6_000], "zone": timezone.get_current_timezone_name()}
+    return windows_page(request, WindowForm(initial=given))
+
+
+def windows_page(request: HttpRequest, form: WindowForm) -> HttpResponse:
+    now = timezone.now()
+    rows = [
+        {"window": one, "coming": one.following(now, COMING), "is_on": one.covers(now), "days": day_words(one)}
+        for one in Window.objects.all()
+    ]
+    context = {"form": form, "rows": rows, "tab": "windows"}
+    return render(request, "alerts/windows.html", context, status=400 if form.errors else 200)
+
+
+def day_words(window: Window) -> str:
+    return ", ".join(str(words) for day, words in WEEKDAYS if day in window.weekdays)
+
+
+@operator_required
+@require_POST
+def add_window(request: HttpRequest) -> HttpResponse:
+    form = WindowForm(request.POST)
+    if form.is_valid():
+        try:
+            window = form.window(timezone.now())
+            window_changes.add(signed_in(request), window, form.cleaned_data["comment"])
+        except ValidationError as error:
+            form.refuse(error)
+        else:
+            messages.success(request, _("The window is kept. What was told before is still told to be over."))
+            return redirect("windows")
+    return windows_page(request, form)
+
+
+@require_safe
+def preview(request: HttpRequest) -> HttpResponse:
+    """When a window as it is typed would come."""
+    form, now = WindowPreviewForm(request.GET), timezone.now()
+    try:
+        coming = form.window(now).following(now, PREVIEWED) if form.is_valid() else []
+    except ValidationError as error:
+        return render(request, "alerts/_window_times.html", {"error": error.messages[0]})
+    return render(request, "alerts/_window_times.html", {"coming": coming, "is_whole": form.is_valid()})
+
+
+@operator_required
+@require_POST
+def delete_window(request: HttpRequest, pk: int) -> HttpResponse:
+    window_changes.delete(signed_in(request), get_object_or_404(Window, pk=pk))
+    return redirect("windows")
