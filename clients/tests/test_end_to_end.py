@@ -23,7 +23,7 @@ from switches.models import Installation, Instance, Sighting, Switch
 from switches.proof import Proof, Standing, State
 from switches.tests.cast import WHY, operator
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 HOSTS = ("web1", "web2", "web3", "web4")
 POLL_SECONDS = 15
 

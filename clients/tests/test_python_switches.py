@@ -49,7 +49,7 @@ def test_a_change_arrives_without_a_question_of_the_application(opened: Opens, s
 
 
 def test_processes_with_one_folder_ask_once(opened: Opens, shardwatch: ScriptedShardwatch) -> None:
-    shardwatch.then(OFF)
+    shardwatch.then(answers(can_use=False, ttl_seconds=300))
 
     assert [opened().can_use(KEY) for _ in range(5)] == [False] * 5
 
