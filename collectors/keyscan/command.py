@@ -152,6 +152,8 @@ def job_of(access: Access, control: Control, options: Mapping[str, Any]) -> Job:
         Pages(match, options["kind"]),
         samples,
         is_single=options["samples"] is not None,
+        # The terminal shows no estimates: of the sample the type is enough, to tell of the largest of each type.
+        sampled=frozenset(fields.NAMES if options["store"] else ("type",)),
         all_fields=bool(options["fields"]),
         is_filtered=bool(match or options["kind"]),
     )

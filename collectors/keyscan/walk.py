@@ -16,7 +16,7 @@ from collectors.keyscan.aggregate import Aggregate
 from collectors.keyscan.asker import Asker, Resting
 from collectors.keyscan.details import Detail
 from collectors.keyscan.exact import SAMPLES, SUSPECT_BYTES, Suspects
-from collectors.keyscan.fields import STRING, Fields
+from collectors.keyscan.fields import NAMES, STRING, Fields
 from collectors.keyscan.guess import guess
 from collectors.keyscan.names import is_cut
 from collectors.keyscan.sample import Sample
@@ -42,7 +42,8 @@ class Plan:
     guard: int = ELEMENT_GUARD
     sample_every: int = SAMPLE_EVERY
     seed: int = 0
-    # Read the fields of all keys, not of a sample.
+    # What is read of the sample, and whether it is read of all keys instead.
+    sampled: frozenset[str] = frozenset(NAMES)
     all_fields: bool = False
     is_filtered: bool = False
     is_single: bool = False
@@ -79,8 +80,12 @@ class Walk:
         return [*(key for page in self.unsized for key in page), *self.suspects.held]
 
     @property
+    def sampled(self) -> Fields:
+        return Fields(self.fields.names & self.plan.sampled, self.fields.counts_uses)
+
+    @property
     def samples_fields(self) -> bool:
-        return not self.plan.all_fields and bool(self.fields.questions())
+        return not self.plan.all_fields and bool(self.sampled.questions())
 
     def run(self, asker: Asker) -> Resting:
         self.sample.ask_again()
@@ -149,7 +154,7 @@ class Walk:
         """Return what is asked beside a page, packed, and how many replies it gets; one such question at a time."""
         if self._riders is not None:
             return b"", 0
-        (sample, more), (types, count) = self.sample.ask(self.fields), self.suspects.ask()
+        (sample, more), (types, count) = self.sample.ask(self.sampled), self.suspects.ask()
         self._riders = (more, count) if more + count else None
         return sample + types, more + count
 
@@ -249,7 +254,7 @@ class Walk:
 
     def _finish_sample(self, asker: Asker) -> Resting:
         while self.sample:
-            payload, count = self.sample.ask(self.fields)
+            payload, count = self.sample.ask(self.sampled)
             replies = (yield from asker.slice(payload, count, adapt=False)) if count else []
             self._tell(self.sample.take(replies))
         self._pass_on()
