@@ -131,6 +131,8 @@ class Channel(models.Model):
     held_until = models.DateTimeField(default=timezone.now)
     # The least time between two messages, as the kind wants it.
     gap_seconds = models.FloatField(default=0)
+    # The last event that it told as a change; NULL before it was asked to.
+    changes_told = models.BigIntegerField(null=True, editable=False)
     # Senders turn to the channel that has waited longest.
     served_at = models.DateTimeField(default=timezone.now)
     # Optimistic lock for edits: two people must not overwrite each other.

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from alerts import evaluate as judging
 from alerts import heartbeat as pulse
-from alerts import retention, sender, telling
+from alerts import change_events, retention, sender, telling
 from alerts import self_tests as synthetic
 
 
@@ -27,6 +27,11 @@ def self_tests() -> None:
 @shared_task
 def heartbeat() -> None:
     pulse.beat()
+
+
+@shared_task
+def tell_changes() -> None:
+    change_events.tell(timezone.now())
 
 
 @shared_task

@@ -69,6 +69,7 @@ app.conf.update(
         "self-tests": every("alerts.tasks.self_tests", settings.ALERT_SWEEP_SECONDS, "judge"),
         # By the road of messages: that it leaves is a part of what it proves.
         "heartbeat": every("alerts.tasks.heartbeat", settings.HEARTBEAT_SECONDS, "alerts"),
+        "tell-changes": every("alerts.tasks.tell_changes", 10, "alerts"),
         "send-due": every("alerts.tasks.send_due", settings.DELIVERY_WAKE_SECONDS, "alerts"),
         "forget-lost-workers": every("collectors.tasks.forget_lost_workers", 300),
     },
