@@ -12,6 +12,7 @@ from accounts.api_auth import callers
 from dashboard import overview
 from dashboard.api.answers import problems
 from dashboard.api.caches import LABEL_PATTERN
+from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.api.schemas import NO_NUL
 from dashboard.overview import Row
 
@@ -41,13 +42,11 @@ FIGURES = (
 )
 
 
-class FleetQuery(Schema):
+class FleetQuery(PageQuery):
     text: str = Field("", max_length=100, pattern=NO_NUL, description="Words of name, address, engine and labels.")
     label: Annotated[str, Field(pattern=f"^$|{LABEL_PATTERN}", max_length=264)] = Field("", description="key=value")
     state: Literal["", "attention"] | Health = Field("", description="attention is all that is less than ok.")
     sort: Sort = Field("health", description="Worst, highest or first in the alphabet first; unknown figures last.")
-    page: int = Field(1, ge=1, le=100_000)
-    page_size: int = Field(100, ge=1, le=500)
 
     def apply(self) -> list[Row]:
         upwards = self.sort not in overview.DESCENDING_FIRST
@@ -90,10 +89,7 @@ class CacheHealth(Schema):
     keys: int | None
 
 
-class FleetPage(Schema):
-    count: int
-    page: int
-    page_size: int
+class FleetPage(PageAnswer):
     caches: list[CacheHealth]
 
 
@@ -102,9 +98,8 @@ class FleetPage(Schema):
 )
 def read_fleet(request: HttpRequest, filters: Query[FleetQuery]) -> dict[str, Any]:
     rows = filters.apply()
-    first = (filters.page - 1) * filters.page_size
-    page = [row_answer(request, row) for row in rows[first : first + filters.page_size]]
-    return {"count": len(rows), "page": filters.page, "page_size": filters.page_size, "caches": page}
+    page = [row_answer(request, row) for row in rows[filters.cut]]
+    return {**filters.told(len(rows)), "caches": page}
 
 
 def row_answer(request: HttpRequest, row: Row) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from ninja import Path, Schema
 from pydantic import Field
 
+from dashboard.api.paging import PageAnswer
 from dashboard.api.schemas import BIGGEST, NAME_PATTERN, NO_NUL, Strict, Whole
 from switches.changing import REASON_LIMIT, TICKET_LIMIT
 from switches.client_keys import SCOPE_LIMIT
@@ -127,10 +128,7 @@ class ChangeAnswer(Schema):
     ticket: str
 
 
-class ChangePage(Schema):
-    count: int
-    page: int
-    page_size: int
+class ChangePage(PageAnswer):
     changes: list[ChangeAnswer]
 
 
@@ -220,11 +218,6 @@ class IssuedClientKey(ClientKeyAnswer):
 
 class ClientKeyList(Schema):
     client_keys: list[ClientKeyAnswer]
-
-
-class Pages(Schema):
-    page: int = Field(1, ge=1, le=100_000)
-    page_size: int = Field(100, ge=1, le=500)
 
 
 def is_storable(number: int) -> bool:

@@ -15,13 +15,13 @@ from accounts.api_auth import callers
 from accounts.models import Role
 from collectors.series import RangeError
 from dashboard.api.answers import problems
+from dashboard.api.paging import PageQuery
 from dashboard.api.series import moment
 from dashboard.api.switch_schemas import (
     ChangePage,
     Decision,
     NewPlan,
     NewSwitch,
-    Pages,
     PlanAnswer,
     PlanEnd,
     ProofAnswer,
@@ -134,11 +134,10 @@ def retire(request: HttpRequest, switch_key: SwitchKey, body: Retire) -> dict[st
     operation_id="list_switch_changes",
     summary="List the changes of a switch",
 )
-def list_changes(request: HttpRequest, switch_key: SwitchKey, filters: Query[Pages]) -> dict[str, Any]:
+def list_changes(request: HttpRequest, switch_key: SwitchKey, filters: Query[PageQuery]) -> dict[str, Any]:
     """The newest first."""
-    rows, first = found(switch_key).changes.all(), (filters.page - 1) * filters.page_size
-    shown = list(rows[first : first + filters.page_size])
-    return {"count": rows.count(), "page": filters.page, "page_size": filters.page_size, "changes": shown}
+    rows = found(switch_key).changes.all()
+    return {**filters.told(rows.count()), "changes": list(rows[filters.cut])}
 
 
 @router.get(

@@ -13,6 +13,7 @@ from accounts.tests.cast import bearer_of
 from collectors.tests.cast import cache_with_nodes
 from dashboard.tests.api import ROOT, call, schema
 from fleet.models import Cache
+from switches.tests.cast import switch
 
 pytestmark = pytest.mark.django_db
 
@@ -78,6 +79,11 @@ def rows_of(answer: dict[str, Any]) -> list[Any]:
     return list(answer.get("moments", lists[0]))
 
 
+def named(path: str) -> str:
+    """Return the address with the names of what it is about, which is there from now on."""
+    return path.replace("{name}", cache_with_nodes().name).replace("{switch_key}", switch().key)
+
+
 @pytest.mark.parametrize("path", [path for path in PAGED if path.endswith(("/caches", "/fleet", "/health/polls"))])
 def test_pages_neither_overlap_nor_leave_anything_out(path: str) -> None:
     Cache.objects.bulk_create(Cache(name=f"cache-{number}", address="redis://a") for number in range(5))
@@ -92,9 +98,7 @@ def test_pages_neither_overlap_nor_leave_anything_out(path: str) -> None:
 
 @pytest.mark.parametrize("path", PAGED)
 def test_beyond_the_last_page_there_is_nothing(path: str) -> None:
-    cache_with_nodes()
-
-    answer = Client().get(f"{path.replace('{name}', 'game')}?page=1000", headers=bearer_of())
+    answer = Client().get(f"{named(path)}?page=1000", headers=bearer_of())
 
     assert answer.status_code == 200
     assert rows_of(answer.json()) == []
@@ -102,8 +106,7 @@ def test_beyond_the_last_page_there_is_nothing(path: str) -> None:
 
 @pytest.mark.parametrize("path", PAGED)
 def test_a_page_has_an_upper_bound(path: str) -> None:
-    cache_with_nodes()
-    whole = path.replace("{name}", "game")
+    whole = named(path)
 
     statuses = [
         Client().get(f"{whole}?page_size={size}", headers=bearer_of()).status_code for size in (1, 100, 100_000)

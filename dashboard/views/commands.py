@@ -20,6 +20,7 @@ from dashboard.command_charts import CHARTS
 from dashboard.command_query import CommandQuery
 from dashboard.commands import CommandRow
 from dashboard.error_words import meaning_of
+from dashboard.headings import headings
 from dashboard.refresh import fingerprint, is_refresh, unchanged
 from dashboard.watched import WatchedNode, nodes_of
 from fleet.models import Cache
@@ -51,7 +52,11 @@ def cache_commands(request: HttpRequest, name: str) -> HttpResponse:
     version = fingerprint(
         query, translation.get_language(), *(context[name] for name in ("found", "errors", "compared"))
     )
-    context |= {"version": version, "headings": headings(query), "interval": settings.COMMANDS_INTERVAL_SECONDS}
+    context |= {
+        "version": version,
+        "headings": headings(HEADINGS, query),
+        "interval": settings.COMMANDS_INTERVAL_SECONDS,
+    }
     if is_refresh(request):
         return unchanged(request, version) or render(request, "dashboard/_commands.html", context)
     context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS], "chart_words": charts.words()}
@@ -92,16 +97,3 @@ def refused(nodes: Sequence[WatchedNode]) -> list[dict[str, Any]]:
         if reasons:
             found.append({"command": command, "count": len(reasons), "nodes": len(nodes), "reason": reasons[0]})
     return found
-
-
-def headings(query: CommandQuery) -> list[dict[str, Any]]:
-    current, backwards = query.sort.removeprefix("-"), query.sort.startswith("-")
-    return [
-        {
-            "key": key,
-            "word": word,
-            "url": query.sort_url(key),
-            "order": ("descending" if backwards else "ascending") if key == current else "",
-        }
-        for key, word in HEADINGS
-    ]

@@ -19,6 +19,7 @@ from django.views.decorators.vary import vary_on_headers
 from dashboard import overview
 from dashboard.findings import Finding, State
 from dashboard.findings.reach import STUCK
+from dashboard.headings import headings
 from dashboard.overview import FINDINGS_SHOWN, HEALTH_WORDS, Query, Row
 from dashboard.refresh import fingerprint, is_refresh, unchanged
 
@@ -50,7 +51,10 @@ def fleet(request: HttpRequest) -> HttpResponse:
         return same
     context = {"query": query, "refresh_url": query.url(version=version), "rows": shown, "has_caches": bool(rows)}
     context |= {"findings": fleet_findings(shown, query), "states": state_choices(counted, query)}
-    context |= {"headings": headings(query), "labels": sorted({label for row in rows for label in row.labels})}
+    context |= {
+        "headings": headings(HEADINGS, query),
+        "labels": sorted({label for row in rows for label in row.labels}),
+    }
     context["node_count"] = sum(row.latest.nodes for row in counted if row.latest)
     return render(request, "dashboard/_fleet.html" if is_refresh(request) else "dashboard/fleet.html", context)
 
@@ -100,17 +104,3 @@ def state_choices(rows: Sequence[Row], query: Query) -> list[dict[str, Any]]:
         if counts[state] or query.state == state
     ]
     return choices
-
-
-def headings(query: Query) -> list[dict[str, Any]]:
-    """Return the table's headings with the address that sorts by each."""
-    current, backwards = query.sort.removeprefix("-"), query.sort.startswith("-")
-    return [
-        {
-            "key": key,
-            "word": word,
-            "url": query.sort_url(key),
-            "order": ("descending" if backwards else "ascending") if key == current else "",
-        }
-        for key, word in HEADINGS
-    ]
