@@ -12,6 +12,8 @@ class Decision(models.Model):
         JOINED = "joined", _("joined an incident that was told already")
         WAITED = "waited", _("kept back: the last message was too recent")
         ESCALATED = "escalated", _("told to the next in line")
+        SNOOZED = "snoozed", _("kept back: it sleeps")
+        WOKEN = "woken", _("told again: it slept long enough")
         REPEATED = "repeated", _("told again")
         SILENCED = "silenced", _("silenced")
         WINDOW = "window", _("in a maintenance window")

@@ -106,6 +106,10 @@ SENTENCES: dict[str, Callable[[Decision], str]] = {
     What.WAITED: waited,
     What.FLAPPING: flapping,
     What.ESCALATED: escalated,
+    What.SNOOZED: lambda decision: _("News were kept back: somebody put the incident to sleep."),
+    What.WOKEN: lambda decision: _(
+        "Told again: its sleep is over, and it goes on. Nobody looks after it until somebody says so."
+    ),
     What.REPEATED: lambda decision: _("Told again: it goes on, and nobody acknowledged it."),
     What.ENDED: lambda decision: _("Told to be over."),
     What.ENDED_UNTOLD: lambda decision: _("It was over before anybody was told, so nobody is told of the end."),

@@ -1,12 +1,13 @@
 """What a person does about an incident, with the audit: what the page and the API do."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import translation
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from accounts.models import AuditEntry, User
 from alerts import incidents, outbox, story
@@ -17,6 +18,7 @@ from alerts.remark import TEXT_LIMIT, Remark
 from alerts.text import is_plain, storable
 
 What = Remark.What
+SHORTEST_SLEEP, LONGEST_SLEEP = timedelta(minutes=5), timedelta(days=7)
 
 
 def acknowledge(by: User, incident: Incident, at: datetime) -> bool:
@@ -42,6 +44,58 @@ def _acknowledge(incident: Incident, name: str, at: datetime, by: User | None = 
             text = _("%(person)s looks after it.") % {"person": name}
         outbox.enqueue(incident, Kind.ACKNOWLEDGE, _message(incident, text, at))
     return True
+
+
+def assign(by: User, incident: Incident, username: str, at: datetime) -> bool:
+    """Give somebody an incident and tell all who were told. Return False where it is over or theirs already.
+
+    Raise ValidationError where nobody of this name may act.
+    """
+    person = User.objects.filter(username=storable(username), is_active=True).first()
+    if person is None or not person.is_operator:
+        raise ValidationError({"to": _("Choose an operator or an administrator.")})
+    with transaction.atomic():
+        others = Incident.objects.open().filter(pk=incident.pk).exclude(assigned_to=person.username)
+        if not others.update(assigned_to=person.username):
+            return False
+        incident.assigned_to = person.username
+        _remark(by, incident, What.ASSIGNED, at, person.username)
+        _tell(incident, Kind.UPDATE, gettext_noop("%(person)s is to look after it."), {"person": person.username}, at)
+    return True
+
+
+def snooze(by: User, incident: Incident, until: datetime, at: datetime) -> bool:
+    """Let an incident sleep: somebody looks after it, and it is told again by itself if it still goes on then.
+
+    Return False where it is over. Raise ValidationError where the time makes no sense, or where it stands for others.
+    """
+    if not SHORTEST_SLEEP <= until - at <= LONGEST_SLEEP:
+        raise ValidationError({"until": _("Let it sleep for 5 minutes to 7 days.")})
+    if not incident.alerts.exists():
+        raise ValidationError({"until": _("Only incidents with alerts of rules can sleep.")})
+    with transaction.atomic():
+        fields = {"snoozed_until": until, "acknowledged_at": incident.acknowledged_at or at}
+        fields_of_person = {"acknowledged_by": incident.acknowledged_by or by.username}
+        if not Incident.objects.open().filter(pk=incident.pk).update(**fields, **fields_of_person):
+            return False
+        is_new = incident.acknowledged_at is None
+        incident.refresh_from_db()
+        times = {"person": by.username, "time": f"{until:%Y-%m-%d %H:%M} UTC"}
+        _remark(by, incident, What.SNOOZED, at, times["time"])
+        kind = Kind.ACKNOWLEDGE if is_new else Kind.UPDATE
+        _tell(
+            incident,
+            kind,
+            gettext_noop("%(person)s looks after it. If it goes on, it is told again at %(time)s."),
+            times,
+            at,
+        )
+    return True
+
+
+def _tell(incident: Incident, kind: Kind, words: str, given: dict[str, str], at: datetime) -> None:
+    with translation.override(settings.LANGUAGE_CODE):
+        outbox.enqueue(incident, kind, _message(incident, _(words) % given, at))
 
 
 def add_note(by: User, incident: Incident, text: str, at: datetime) -> Remark:

@@ -62,6 +62,9 @@ class Incident(models.Model):
     opened_at = models.DateTimeField()
     acknowledged_at = models.DateTimeField(null=True, blank=True)
     acknowledged_by = models.CharField(max_length=150, blank=True)
+    # Who is to look after it, and until when nobody is to hear of it again.
+    assigned_to = models.CharField(max_length=150, blank=True)
+    snoozed_until = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
     # The number of its newest message.
     last_sequence = models.PositiveIntegerField(default=0)

@@ -12,6 +12,8 @@ class Remark(models.Model):
     class What(models.TextChoices):
         NOTE = "note", _("note")
         ACKNOWLEDGED = "acknowledged", _("acknowledged")
+        ASSIGNED = "assigned", _("given to somebody")
+        SNOOZED = "snoozed", _("put to sleep")
         CLOSED = "closed", _("closed by hand")
 
     incident = models.ForeignKey("alerts.Incident", on_delete=models.CASCADE, related_name="remarks")

@@ -21,6 +21,7 @@ from alerts.models import Channel, Incident, IncidentQuerySet, Kind, Reason
 from alerts.route import Tree, Way
 
 What = Decision.What
+WOKEN = ("snoozed_until", "acknowledged_at", "acknowledged_by", "stepped_at", "steps_taken", "paged_at")
 
 
 def tell(changes: Sequence[Change], at: datetime) -> None:
@@ -127,16 +128,16 @@ class Desk:
             if behind := [alert for alert in moved if alert.behind_id == made.pk]:
                 umbrella.widen(made, self.channel_ids(behind), self.at)
 
-    def speak(self, incident: Incident, seen: Sequence[Alert]) -> None:
-        """Tell the incident's channels of alerts that nothing hides."""
+    def speak(self, incident: Incident, seen: Sequence[Alert], is_again: bool = False) -> None:
+        """Tell the incident's channels of alerts that nothing hides; again means as if they had not heard of it."""
         if not seen:
             return
         ids = self.channel_ids(seen)
         told = set(Channel.objects.told_of(incident).values_list("pk", flat=True))
         message = story.linked(story.opening(seen, self.at, self.screen.hidden_behind(seen)), incident)
-        if new := Channel.objects.filter(pk__in=ids - told):
+        if new := Channel.objects.filter(pk__in=ids | told if is_again else ids - told):
             outbox.enqueue(incident, Kind.TRIGGER, message, new)
-        if told:
+        if told and not is_again:
             outbox.enqueue(incident, Kind.UPDATE, message)
         what = What.TOLD if ids else What.NOWHERE
         self.decide(incident, what, seen[0], path=self.tree.way(labels_of(seen[0])).path, alerts=len(seen))
@@ -155,12 +156,24 @@ class Desk:
         worst = max((SEVERITIES.index(alert.severity) for alert in seen), default=0)
         is_worse = worst > SEVERITIES.index(incident.told_severity)
         interval = timedelta(seconds=incident.route.interval_seconds if incident.route else 60)
-        if is_worse or self.at - incident.told_at >= interval:
+        if is_worse or (self.at - incident.told_at >= interval and not self._sleeps(incident)):
             self.speak(incident, seen)
         elif incident.news_at is None:
-            self.decide(incident, What.WAITED, None, seconds=int(interval.total_seconds()))
+            what = What.SNOOZED if self._sleeps(incident) else What.WAITED
+            self.decide(incident, what, None, seconds=int(interval.total_seconds()))
             incident.news_at = self.at
             incident.save(update_fields=["news_at"])
+
+    def _sleeps(self, incident: Incident) -> bool:
+        return incident.snoozed_until is not None and self.at < incident.snoozed_until
+
+    def _wake(self, incident: Incident, seen: Sequence[Alert]) -> None:
+        """Tell an incident again whose sleep is over, as if it were new: nobody looks after it any more."""
+        incident.snoozed_until = incident.acknowledged_at = incident.stepped_at = None
+        incident.acknowledged_by, incident.steps_taken, incident.paged_at = "", 0, self.at
+        incident.save(update_fields=WOKEN)
+        self.decide(incident, What.WOKEN, None)
+        self.speak(incident, seen, is_again=True)
 
     def follow(self, alerts: Sequence[Alert]) -> None:
         """Bring the incidents of alerts that changed or ended up to date, closing those without any left."""
@@ -203,7 +216,9 @@ class Desk:
         if not firing:
             self._close(incident)
         elif seen := self._visible(incident, firing):
-            if incident.told_at is None or incident.news_at or any(alert.told_at is None for alert in seen):
+            if incident.snoozed_until and not self._sleeps(incident):
+                self._wake(incident, seen)
+            elif incident.told_at is None or incident.news_at or any(alert.told_at is None for alert in seen):
                 self.renew(incident)
             elif self._is_due_again(incident):
                 self.decide(incident, What.REPEATED, None)
@@ -285,5 +300,5 @@ def due(at: datetime) -> IncidentQuerySet:
     """Return the open incidents that time may have brought something for, causes before what they hide."""
     repeat = Q(acknowledged_at=None, told_at__lte=at - F("route__repeat_seconds") * timedelta(seconds=1))
     untold = Alert.objects.firing().filter(incident=OuterRef("pk"), told_at=None)
-    waits = Q(told_at=None) | Q(news_at__isnull=False) | repeat | Exists(untold)
+    waits = Q(told_at=None) | Q(news_at__isnull=False) | repeat | Exists(untold) | Q(snoozed_until__lte=at)
     return Incident.objects.open().filter(waits, alerts__isnull=False).distinct().order_by("pk")

@@ -122,6 +122,16 @@ def _deliveries(incident: Incident) -> Iterator[Entry]:
 
 
 def _remarks(incident: Incident) -> Iterator[Entry]:
-    words = {Remark.What.ACKNOWLEDGED: _("Acknowledged"), Remark.What.CLOSED: _("Closed by hand")}
     for row in incident.remarks.order_by("-at", "-pk")[:LIMIT]:
-        yield Entry(row.at, "person", "user", words.get(Remark.What(row.what), "") or row.text, author=row.author)
+        yield Entry(row.at, "person", "user", _remark_words(row), author=row.author)
+
+
+def _remark_words(row: Remark) -> str:
+    words = {
+        Remark.What.ACKNOWLEDGED: _("Acknowledged"),
+        Remark.What.CLOSED: _("Closed by hand"),
+        Remark.What.ASSIGNED: _("Gave it to %(text)s"),
+        Remark.What.SNOOZED: _("Put it to sleep until %(text)s"),
+    }
+    found = words.get(Remark.What(row.what))
+    return found % {"text": row.text} if found else row.text

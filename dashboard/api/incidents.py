@@ -24,6 +24,7 @@ from dashboard.api.alerts import AlertAnswer, Severity, alert_answer
 from dashboard.api.answers import problems
 from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.api.schemas import BIGGEST, NO_NUL, Strict
+from dashboard.api.silences import When, time_of
 
 router = Router(tags=["incidents"], auth=callers())
 operators = callers(Role.OPERATOR)
@@ -42,6 +43,14 @@ class IncidentFilter(PageQuery):
         return found if self.state is None else found.filter(closed_at__isnull=self.state == "open")
 
 
+class Assignment(Strict):
+    to: Annotated[str, Field(min_length=1, max_length=150, pattern=NO_NUL, description="The name of an operator.")]
+
+
+class Sleep(Strict):
+    until: When = Field(description="5 minutes to 7 days ahead.")
+
+
 class NoteText(Strict):
     text: Annotated[str, Field(min_length=1, max_length=TEXT_LIMIT, pattern=NO_NUL)]
 
@@ -57,6 +66,8 @@ class IncidentAnswer(Schema):
     opened_at: datetime
     acknowledged_at: datetime | None
     acknowledged_by: str
+    assigned_to: str
+    snoozed_until: datetime | None = Field(description="Until then nobody hears of it unless it gets worse.")
     closed_at: datetime | None
     dedup_key: str = Field(description="Its name at every pager.")
 
@@ -130,6 +141,36 @@ def close_incident(request: HttpRequest, incident_id: Path[int]) -> dict[str, An
 
 
 @router.post(
+    "/{incident_id}/assign",
+    auth=operators,
+    response={200: IncidentAnswer, **problems(404, 409, 413, 415)},
+    operation_id="assign_incident",
+    summary="Give somebody an incident",
+)
+def assign_incident(request: HttpRequest, incident_id: Path[int], body: Assignment) -> dict[str, Any]:
+    """All channels that were told hear of it. 409 where it is theirs already, or over."""
+    found = incident_numbered(incident_id)
+    if not incident_acts.assign(signed_in(request), found, body.to, timezone.now()):
+        raise HttpError(409, _("It is theirs already, or it is over."))
+    return incident_answer(request, found)
+
+
+@router.post(
+    "/{incident_id}/snooze",
+    auth=operators,
+    response={200: IncidentAnswer, **problems(404, 409, 413, 415)},
+    operation_id="snooze_incident",
+    summary="Let an incident sleep",
+)
+def snooze_incident(request: HttpRequest, incident_id: Path[int], body: Sleep) -> dict[str, Any]:
+    """It counts as acknowledged, and is told again by itself if it goes on then. 409 where it is over."""
+    found, now = incident_numbered(incident_id), timezone.now()
+    if not incident_acts.snooze(signed_in(request), found, time_of("until", body.until), now):
+        raise HttpError(409, _("It is over already."))
+    return incident_answer(request, found)
+
+
+@router.post(
     "/{incident_id}/notes",
     auth=operators,
     response={201: TimelineAnswer, **problems(404, 413, 415)},
@@ -150,8 +191,9 @@ def incident_numbered(incident_id: int) -> Incident:
 
 def incident_answer(request: HttpRequest, incident: Incident) -> dict[str, Any]:
     same = ("id", "title", "severity", "reason", "end_reason", "opened_at", "acknowledged_at", "acknowledged_by")
+    more = ("assigned_to", "snoozed_until", "closed_at", "dedup_key")
     return {
-        **{name: getattr(incident, name) for name in (*same, "closed_at", "dedup_key")},
+        **{name: getattr(incident, name) for name in (*same, *more)},
         "url": request.build_absolute_uri(incident.get_absolute_url()),
         "cache": incident.cache_name,
     }

@@ -298,3 +298,32 @@ def test_it_says_who_is_told_next() -> None:
 
     Incident.objects.update(acknowledged_at=timezone.now())
     assert "told next" not in page()
+
+
+def test_an_operator_hands_it_over_and_lets_it_sleep() -> None:
+    told()
+    firing()
+
+    assert post("assign", to="operator") == 302
+    assert post("snooze", length="1h") == 302
+
+    seen = page(Role.OPERATOR)
+    assert "operator is to look after it" in seen
+    assert "sleeps until" in seen
+    assert {"Gave it to operator"} <= set(words())
+
+
+@pytest.mark.parametrize(("act", "given"), [("assign", {"to": HOSTILE}), ("snooze", {"length": "99y"}), ("snooze", {})])
+def test_what_makes_no_sense_is_said_and_changes_nothing(act: str, given: dict[str, str]) -> None:
+    firing()
+
+    assert post(act, **given) == 302
+
+    assert (incident().assigned_to, incident().snoozed_until) == ("", None)
+
+
+def test_viewers_hand_nothing_over() -> None:
+    firing()
+
+    assert (post("assign", Role.VIEWER, to="x"), post("snooze", Role.VIEWER, length="1h")) == (403, 403)
+    assert "Hand it over" not in page()

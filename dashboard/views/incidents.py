@@ -12,10 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from accounts.access import operator_required, signed_in
+from accounts.models import Role, User
 from alerts import escalation, incident_acts
 from alerts import story as alert_story
 from alerts.alert import Alert
@@ -32,6 +34,18 @@ from dashboard.views.events import EventRow, rows_of
 
 BEFORE = timedelta(hours=1)
 EVENTS_SHOWN = 20
+SLEEPS = {
+    "30m": timedelta(minutes=30),
+    "1h": timedelta(hours=1),
+    "4h": timedelta(hours=4),
+    "1d": timedelta(days=1),
+}
+SLEEP_WORDS = (
+    ("30m", gettext_lazy("30 minutes")),
+    ("1h", gettext_lazy("1 hour")),
+    ("4h", gettext_lazy("4 hours")),
+    ("1d", gettext_lazy("24 hours")),
+)
 
 
 def incident_numbered(pk: int) -> Incident:
@@ -50,12 +64,25 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
     context: dict[str, Any] = {"incident": found, "rows": [AlertRow(alert) for alert in alerts], "story": story}
+    context |= {"sleeps": SLEEP_WORDS, "people": people() if may_act(request, found) else []}
     context |= {"hidden": hidden, "next_step": escalation.next_step(found, Tree.load())}
     context |= {"version": version, "picture": incident_chart.of(found, alerts, now), "events": events_around(found)}
     context |= {"severity_word": SEVERITY_WORDS.get(found.severity, found.severity), "text_limit": TEXT_LIMIT}
     context |= {"silence_query": silence_query(alerts), "cache": None}
     context |= advice_of(alerts[0].rule if alerts else None)
     return render(request, "alerts/_incident.html" if is_refresh(request) else "alerts/incident.html", context)
+
+
+def may_act(request: HttpRequest, found: Incident) -> bool:
+    return found.is_open and signed_in(request).is_operator
+
+
+def people() -> list[str]:
+    """Return who may be given an incident."""
+    able = [role for role in Role.values if role != Role.VIEWER]
+    return list(
+        User.objects.filter(is_active=True, role__in=able).order_by("username").values_list("username", flat=True)
+    )
 
 
 def advice_of(rule: Rule | None) -> dict[str, Any]:
@@ -109,4 +136,31 @@ def close(request: HttpRequest, pk: int) -> HttpResponse:
     found = incident_numbered(pk)
     if not incident_acts.close(signed_in(request), found, timezone.now()):
         messages.warning(request, _("It is over already."))
+    return redirect(found)
+
+
+@operator_required
+@require_POST
+def assign(request: HttpRequest, pk: int) -> HttpResponse:
+    found = incident_numbered(pk)
+    try:
+        if not incident_acts.assign(signed_in(request), found, request.POST.get("to", ""), timezone.now()):
+            messages.warning(request, _("It is theirs already, or it is over."))
+    except ValidationError as error:
+        messages.error(request, error.messages[0])
+    return redirect(found)
+
+
+@operator_required
+@require_POST
+def snooze(request: HttpRequest, pk: int) -> HttpResponse:
+    found, now = incident_numbered(pk), timezone.now()
+    try:
+        until = now + SLEEPS.get(request.POST.get("length", ""), timedelta(0))
+        if incident_acts.snooze(signed_in(request), found, until, now):
+            messages.success(request, _("It sleeps. If it goes on, it is told again by itself."))
+        else:
+            messages.warning(request, _("It is over already."))
+    except ValidationError as error:
+        messages.error(request, error.messages[0])
     return redirect(found)
