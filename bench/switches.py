@@ -40,7 +40,7 @@ PHP_BAR = 1.0
 TTL_SECONDS, REQUEST_SECONDS = 5, 0.1
 # docs/switches.md publishes it: the longest time between polls, a slow answer, one request.
 APPLIED_BAR_SECONDS = TTL_SECONDS * 1.2 + 0.3 + REQUEST_SECONDS
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 WHY = Why("bench")
 PATHS = {
     f"/api/v1/switches/{KEY}": "one switch",
@@ -62,7 +62,7 @@ class Scale:
     pods_seconds: int
 
 
-FULL = Scale(5, 10_000, 3_000, 10, 3, 200, 1_000, 20)
+FULL = Scale(5, 10_000, 2_000, 10, 3, 200, 1_000, 20)
 QUICK = Scale(2, 2_000, 500, 3, 1, 50, 100, 8)
 
 
