@@ -16,7 +16,7 @@ os.environ.setdefault("SHARDWATCH_LOG_LEVEL", "WARNING")
 django.setup()
 
 # Models can be imported only after Django's setup.
-from bench import collect, memkeys, pages, prices, storage, switches  # noqa: E402
+from bench import alerts, collect, memkeys, pages, prices, storage, switches  # noqa: E402
 from bench.report import Report, write_json  # noqa: E402
 
 BENCHES = {
@@ -24,6 +24,7 @@ BENCHES = {
     "pages": pages.run,
     "collect": collect.run,
     "prices": prices.run,
+    "alerts": alerts.run,
     "memkeys": memkeys.run,
     "switches": switches.run,
 }
