@@ -16,6 +16,7 @@ class Decision(models.Model):
         WOKEN = "woken", _("told again: it slept long enough")
         REPEATED = "repeated", _("told again")
         SILENCED = "silenced", _("silenced")
+        SWITCHED_OFF = "off", _("its cache is switched off")
         WINDOW = "window", _("in a maintenance window")
         HIDDEN = "hidden", _("hidden behind another alert")
         FLAPPING = "flapping", _("told once: it flaps")

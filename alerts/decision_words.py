@@ -38,6 +38,11 @@ def silenced(decision: Decision) -> str:
     return _("Not told of %(about)s: silence %(number)s hides it.") % given
 
 
+def switched_off(decision: Decision) -> str:
+    given = {"about": about(decision), "switch": decision.data.get("switch", "?")}
+    return _("Not told of %(about)s: the switch %(switch)s keeps applications off the cache.") % given
+
+
 def in_window(decision: Decision) -> str:
     given = {"about": about(decision), "comment": decision.data.get("comment", "?")}
     return _("Not told of %(about)s: a maintenance window hides it (%(comment)s).") % given
@@ -98,6 +103,7 @@ SENTENCES: dict[str, Callable[[Decision], str]] = {
     What.TOLD: told,
     What.NOWHERE: nowhere,
     What.SILENCED: silenced,
+    What.SWITCHED_OFF: switched_off,
     What.WINDOW: in_window,
     What.HIDDEN: hidden,
     What.STORM: gathered,

@@ -1,4 +1,5 @@
-"""What keeps an alert from being told by itself: a silence, a wider alert that says the same, or an umbrella.
+"""What keeps an alert from being told by itself: its cache is switched off, or a silence, a wider alert that says the
+same, or an umbrella.
 
 An alert of a rule with `hides` stands for others that have the same values of the labels named there: a cache
 that is down for its nodes that are. What hides must be as bad at least, its incident open, and told to everybody
@@ -21,6 +22,7 @@ from alerts.route import Tree
 from alerts.rule import Rule
 from alerts.silence import Silence
 from alerts.spec_form import SpecError
+from switches import standing
 
 What = Decision.What
 SEVERITIES = ("", "warning", "critical")
@@ -101,7 +103,17 @@ class Screen:
 
     def hidden(self, alert: Alert) -> Hidden | None:
         """Return what keeps an alert back, None where nothing does."""
-        return self._silenced(alert) or self._gathered(alert) or self._behind(alert) or self._settling(alert)
+        on_purpose = self._switched_off(alert) or self._silenced(alert)
+        return on_purpose or self._gathered(alert) or self._behind(alert) or self._settling(alert)
+
+    @cached_property
+    def switched_off(self) -> dict[int, str]:
+        """Return which switch keeps applications off, by cache."""
+        return standing.switched_off(self.cache_ids)
+
+    def _switched_off(self, alert: Alert) -> Hidden | None:
+        key = self.switched_off.get(alert.cache_id or 0)
+        return Hidden(What.SWITCHED_OFF, data={"switch": key}) if key else None
 
     def _silenced(self, alert: Alert) -> Hidden | None:
         labels = labels_of(alert)

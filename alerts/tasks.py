@@ -3,9 +3,9 @@
 from celery import shared_task
 from django.utils import timezone
 
+from alerts import change_events, guards, retention, sender, telling
 from alerts import evaluate as judging
 from alerts import heartbeat as pulse
-from alerts import change_events, retention, sender, telling
 from alerts import self_tests as synthetic
 
 
@@ -17,6 +17,11 @@ def evaluate(cache_ids: list[int], tick: int) -> None:
 @shared_task
 def sweep() -> None:
     telling.sweep(timezone.now())
+
+
+@shared_task
+def watch_switches() -> None:
+    guards.watch(timezone.now())
 
 
 @shared_task

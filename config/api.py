@@ -37,6 +37,7 @@ from dashboard.api import (
     nodes,
     routes,
     rules,
+    run_books,
     scans,
     series,
     silences,
@@ -85,6 +86,7 @@ api.add_router("/scans", scans.router)
 api.add_router("/tokens", tokens.router)
 # Beside /switches, where applications read: switches/gate.py.
 api.add_router("/control/switches", switches.router)
+api.add_router("/control/switches", run_books.router)
 api.add_router("/control/client-keys", client_keys.router)
 
 

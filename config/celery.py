@@ -65,6 +65,7 @@ app.conf.update(
         "keep-switches": every("switches.tasks.keep", 5),
         "look-at-drained": every("switches.tasks.look_at_drained", 5),
         "forget-alerts": every("alerts.tasks.forget_old", settings.RETENTION_INTERVAL_SECONDS),
+        "watch-switches": every("alerts.tasks.watch_switches", 5, "judge"),
         "sweep-incidents": every("alerts.tasks.sweep", settings.ALERT_SWEEP_SECONDS, "judge"),
         "self-tests": every("alerts.tasks.self_tests", settings.ALERT_SWEEP_SECONDS, "judge"),
         # By the road of messages: that it leaves is a part of what it proves.

@@ -10,14 +10,16 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import StyledField
+from alerts.durations import DurationField
+from alerts.rule import Rule
 from dashboard.silence_form import CLOCK
 from fleet.models import Cache
 from switches import changing
 from switches.changing import REASON_LIMIT, TICKET_LIMIT, Why
-from switches.models import Switch
+from switches.models import AutoOff, Switch
+from switches.runbook import BAKE_SECONDS, STEPS
 from switches.switch import NOTE_LIMIT
 
-STEPS = (1, 10, 25, 50, 100)
 FALLBACK_WORDS = (
     ("open", _("open: a reader that never heard of the switch uses the cache")),
     ("closed", _("closed: a reader that never heard of the switch leaves the cache alone")),
@@ -99,6 +101,55 @@ class PlanForm(WhyForm):
 
 class ExtendForm(RefusableForm):
     ends_at = forms.DateTimeField(label=_("Ask again at"), widget=CLOCK)
+
+
+class RunBookForm(RefusableForm):
+    """Where a run book leads, and how slowly."""
+
+    target = forms.ModelChoiceField(
+        Cache.objects.order_by("name"),
+        label=_("Target"),
+        required=False,
+        to_field_name="name",
+        empty_label=_("none: turn it on again where it points now"),
+    )
+    reason = forms.CharField(label=_("Why"), max_length=REASON_LIMIT)
+    ticket = forms.CharField(label=_("Ticket"), max_length=TICKET_LIMIT, required=False)
+    percents = forms.RegexField(
+        r"\A\s*\d{1,3}(\s+\d{1,3}){0,19}\s*\Z",
+        label=_("Percentages of the canary"),
+        max_length=100,
+        initial=" ".join(map(str, STEPS)),
+        error_messages={"invalid": _("Give percentages with blanks between them, such as 1 10 25 50 100.")},
+    )
+    bake_seconds = DurationField(
+        label=_("Bake time of each percentage"),
+        initial=BAKE_SECONDS,
+        help_text=_("An alert of the cache, or missing data, within it turns the switch off again."),
+    )
+
+    def given(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        why = Why(given["reason"], given["ticket"])
+        percents = [int(part) for part in str(given["percents"]).split()]
+        return {"target": given["target"], "why": why, "bake_seconds": given["bake_seconds"], "percents": percents}
+
+
+class AutoOffForm(RefusableForm):
+    """Which rules may turn a switch off."""
+
+    rules = forms.ModelMultipleChoiceField(
+        Rule.objects.enabled(), label=_("Rules"), required=False, to_field_name="key", widget=forms.SelectMultiple
+    )
+    cooldown_seconds = DurationField(label=_("Not again within"), initial=3_600)
+    limit_per_day = forms.IntegerField(label=_("Times a day at most"), min_value=1, max_value=100, initial=2)
+
+    @staticmethod
+    def initial_of(kept: AutoOff | None) -> dict[str, Any]:
+        return {name: getattr(kept, name) for name in ("rules", "cooldown_seconds", "limit_per_day")} if kept else {}
+
+    def given(self) -> dict[str, Any]:
+        return {**self.cleaned_data, "rules": [rule.key for rule in self.cleaned_data["rules"]]}
 
 
 class SwitchForm(WhyForm):

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from dashboard.views import client_keys, switch_acts, switches
+from dashboard.views import client_keys, run_books, switch_acts, switches
 
 urlpatterns = [
     path("switches/", switches.switches, name="switches"),
@@ -13,6 +13,11 @@ urlpatterns = [
     path("switches/<str:key>/on/", switch_acts.on, name="switch-on"),
     path("switches/<str:key>/repoint/", switch_acts.repoint, name="switch-repoint"),
     path("switches/<str:key>/retire/", switch_acts.retire, name="switch-retire"),
+    path("switches/<str:key>/auto-off/", switch_acts.auto_off, name="switch-auto-off"),
+    path("switches/<str:key>/run-book/", run_books.run_book, name="run-book"),
+    path("switches/<str:key>/run-book/begin/", run_books.begin, name="run-book-begin"),
+    path("switches/<str:key>/run-book/<int:pk>/", run_books.past_run_book, name="run-book-past"),
+    path("switches/<str:key>/run-book/<int:pk>/<str:what>/", run_books.act, name="run-book-act"),
     path("switches/<str:key>/plans/", switch_acts.plan, name="switch-plan"),
     path("switches/<str:key>/plans/<int:pk>/cancel/", switch_acts.cancel_plan, name="plan-cancel"),
     path("switches/<str:key>/plans/<int:pk>/extend/", switch_acts.extend_plan, name="plan-extend"),

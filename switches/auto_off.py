@@ -24,7 +24,7 @@ class AutoOff(models.Model):
 
     switch = models.OneToOneField(Switch, on_delete=models.CASCADE, primary_key=True, related_name="auto_off")
     # Keys of rules.
-    rules = models.JSONField(default=list)
+    rules = models.JSONField(default=list, blank=True)
     cooldown_seconds = models.PositiveIntegerField(
         default=3_600, validators=[MinValueValidator(60), MaxValueValidator(604_800)]
     )

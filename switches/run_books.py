@@ -20,10 +20,11 @@ from fleet.registration import ConflictError
 from switches import changing, preflight
 from switches.changing import Why
 from switches.models import RunBook, RunBookEntry, Switch, SwitchChange
-from switches.runbook import STEPS
+from switches.runbook import LEAST_BAKE, MOST_BAKE, STEPS
 from switches.switch import ALL
 
-Step, What = RunBook.Step, RunBookEntry.What
+Step = RunBook.Step
+What = RunBookEntry.What
 # Who did it where nobody did.
 NAME = "run book"
 STEPS_LIMIT = 20
@@ -34,7 +35,7 @@ def begin(
 ) -> RunBook:
     """Begin with a look at the target; without one, with the way back into use. Raise ValidationError."""
     why, now = why.check(), timezone.now()
-    _check(switch, target, percents)
+    _check(switch, target, percents, bake_seconds)
     book = RunBook(
         switch=switch,
         target=target,
@@ -47,7 +48,6 @@ def begin(
         step_at=now,
         revision=switch.revision,
     )
-    book.clean_fields(exclude=["switch", "target", "findings"])
     try:
         with transaction.atomic():
             book.save(force_insert=True)
@@ -58,11 +58,13 @@ def begin(
     return book
 
 
-def _check(switch: Switch, target: Cache | None, percents: Sequence[int]) -> None:
+def _check(switch: Switch, target: Cache | None, percents: Sequence[int], bake_seconds: int) -> None:
     if not 1 <= len(percents) <= STEPS_LIMIT or list(percents) != sorted(set(percents)) or percents[-1] != ALL:
         raise ValidationError({"percents": _("Give percentages that rise, the last of them 100.")})
     if percents[0] < 1:
         raise ValidationError({"percents": _("Give whole numbers from 1 to 100.")})
+    if not LEAST_BAKE <= bake_seconds <= MOST_BAKE:
+        raise ValidationError({"bake_seconds": _("Give a time from 10 seconds to a day.")})
     if switch.retired_at:
         raise ConflictError(_("The switch is retired."))
     if target and target == switch.cache_now:

@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 from typing import Self
 
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
@@ -49,9 +48,7 @@ class RunBook(models.Model):
     author = models.CharField(max_length=150)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     percents = models.JSONField(default=list)
-    bake_seconds = models.PositiveIntegerField(
-        default=BAKE_SECONDS, validators=[MinValueValidator(LEAST_BAKE), MaxValueValidator(MOST_BAKE)]
-    )
+    bake_seconds = models.PositiveIntegerField(default=BAKE_SECONDS)
     step = models.CharField(max_length=9, choices=Step.choices, default=Step.CHECK)
     # Which of the percentages a canary is at.
     position = models.PositiveSmallIntegerField(default=0)

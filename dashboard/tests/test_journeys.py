@@ -33,11 +33,31 @@ PAGES = (
     "/routes/",
     "/scans/",
     "/caches/game-cache/scans/?preview=1",
+    "/switches/",
+    "/new-switch/",
+    "/client-keys/",
+    "/switches/looked-at/",
+    "/switches/looked-at/instances/",
+    "/switches/looked-at/changes/",
+    "/switches/looked-at/run-book/",
     "/health/",
     "/account/",
     "/users/",
     "/audit/",
 )
+# A switch that is off, with an instance that has not applied it.
+OFF = """
+from django.utils import timezone
+from fleet.models import Cache
+from switches import changing
+from switches.changing import Why
+from switches.models import Instance, Switch
+if not Switch.objects.filter(key="looked-at").exists():
+    cache, now = Cache.objects.get(name="session-store"), timezone.now()
+    made = changing.create("setup", "looked-at", {"cache_now": cache}, Why("new"))
+    changing.turn_off(made, "setup", Why("it evicts"))
+    Instance.objects.create(switch=made, name="pod-1", revision=1, address="10.0.0.1", first_seen_at=now, seen_at=now)
+"""
 SERIOUS = {"serious", "critical"}
 
 
@@ -168,6 +188,7 @@ def test_it_adds_a_server_that_is_not_ours(desk: Visit, valkey_server: Callable[
 def test_it_is_accessible_and_fits_on_every_page(
     browser: Browser, sampled: Product, width: int, scheme: Scheme
 ) -> None:
+    sampled.manage("shell", "-c", OFF)
     seen = visit(browser, sampled, width, scheme)
     found = []
 
@@ -215,3 +236,22 @@ def test_a_note_is_marked_on_the_charts_until_they_are_switched_off(desk: Visit)
     page.locator("#events-toggle").click()
     expect(page.locator("#events-toggle")).to_have_attribute("aria-pressed", "false")
     assert "events=off" in page.url
+
+
+def test_a_switch_is_made_turned_off_and_on_again(desk: Visit) -> None:
+    page = desk.open("/new-switch/")
+    page.get_by_label("Key").fill("user-cache")
+    page.get_by_label("Cache", exact=True).select_option("session-store")
+    page.get_by_role("button", name="Add the switch").click()
+    expect(page.locator("#state-title")).to_contain_text("enabled")
+
+    page.get_by_label("Why").first.fill("it evicts")
+    page.get_by_role("button", name="Turn it off").click()
+
+    # Nobody reports here: once the polls are quiet, or not, the page says what is missing without a click.
+    expect(page.locator("#state-title")).to_contain_text(re.compile("draining|unproven"))
+    expect(page.locator("#live")).to_contain_text(re.compile("No instance reports"))
+    assert until(lambda: painted(page, "commands"), PATIENCE_SECONDS)
+    page.get_by_label("Why").first.fill("it is well")
+    page.get_by_role("button", name="Let them use the cache").click()
+    expect(page.locator("#state-title")).to_contain_text("enabled")

@@ -14,13 +14,23 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from accounts.access import operator_required, signed_in
-from dashboard.switch_form import ExtendForm, OffForm, OnForm, PlanForm, RepointForm, WhyForm, span_of
+from dashboard.switch_form import (
+    AutoOffForm,
+    ExtendForm,
+    OffForm,
+    OnForm,
+    PlanForm,
+    RefusableForm,
+    RepointForm,
+    WhyForm,
+    span_of,
+)
 from dashboard.views.switches import found, switch_page
 from fleet.registration import ConflictError
-from switches import approving, changing, schedules
+from switches import allowing, approving, changing, schedules
 from switches.models import Plan, Proposal, Switch
 
-F = TypeVar("F", bound=WhyForm)
+F = TypeVar("F", bound=RefusableForm)
 
 
 def act(request: HttpRequest, key: str, kind: type[F], do: Callable[[Switch, F], object]) -> HttpResponse:
@@ -74,6 +84,18 @@ def retire(request: HttpRequest, key: str) -> HttpResponse:
         changing.retire(switch, signed_in(request), form.why(), form.seen_revision)
 
     return act(request, key, WhyForm, do)
+
+
+@operator_required
+@require_POST
+def auto_off(request: HttpRequest, key: str) -> HttpResponse:
+    """Say which rules may turn it off."""
+
+    def do(switch: Switch, form: AutoOffForm) -> None:
+        allowing.allow(switch, signed_in(request), **form.given())
+        messages.success(request, _("The changes are saved."))
+
+    return act(request, key, AutoOffForm, do)
 
 
 @operator_required

@@ -18,12 +18,21 @@ from accounts.access import operator_required, signed_in
 from collectors import latest
 from dashboard import charts
 from dashboard.refresh import fingerprint, is_refresh, unchanged
-from dashboard.switch_form import FALLBACK_HELP, STEPS, OffForm, OnForm, PlanForm, RepointForm, SwitchForm, WhyForm
+from dashboard.switch_form import (
+    AutoOffForm,
+    OffForm,
+    OnForm,
+    PlanForm,
+    RefusableForm,
+    RepointForm,
+    SwitchForm,
+    WhyForm,
+)
 from dashboard.switch_page import CHARTS_OF_A_SWITCH, SwitchPage
 from dashboard.switch_rows import SHOWN, SwitchQuery, change_row, rows
 from fleet.registration import ConflictError
 from switches import changing, proof
-from switches.models import Plan, Switch
+from switches.models import AutoOff, Plan, Switch
 from switches.proof import Standing
 
 ROWS_A_PAGE = 100
@@ -79,7 +88,7 @@ def edit(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def form_page(request: HttpRequest, form: SwitchForm, switch: Switch | None, is_conflict: bool = False) -> HttpResponse:
-    context: dict[str, Any] = {"form": form, "switch": switch, "about_fallback": FALLBACK_HELP}
+    context: dict[str, Any] = {"form": form, "switch": switch}
     if is_conflict and switch and (last := switch.changes.first()):
         context["conflict"] = change_row(last)
     status = 409 if is_conflict else 400 if form.errors else 200
@@ -93,7 +102,7 @@ def switch(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def switch_page(
-    request: HttpRequest, switch: Switch, form: WhyForm | None = None, conflict: bool = False
+    request: HttpRequest, switch: Switch, form: RefusableForm | None = None, conflict: bool = False
 ) -> HttpResponse:
     """Show a switch, or its living part; with the form that was refused where there is one."""
     given = request.GET.get("revision", "")
@@ -104,9 +113,11 @@ def switch_page(
         return unchanged(request, version) or render(request, "dashboard/_switch_live.html", context)
     context |= {"cache": switch.cache_now, "off_form": OffForm(), "on_form": OnForm(), "plan_form": PlanForm()}
     context |= {"repoint_form": RepointForm(initial={"cache": switch.cache_next and switch.cache_next.name})}
-    context |= {"why_form": WhyForm(), "steps": STEPS}
+    kept = AutoOff.objects.filter(switch=switch).first()
+    context |= {"why_form": WhyForm(), "auto_off": kept, "rests_until": kept and kept.rests_until(seen.now)}
+    context["auto_off_form"] = AutoOffForm(initial=AutoOffForm.initial_of(kept))
     context |= {"plans": switch.plans.filter(state__in=(*Plan.OPEN, Plan.State.SUSPENDED))}
-    context |= {"proposals": switch.proposals.filter(state="waiting"), "extend_form": None}
+    context |= {"proposals": switch.proposals.filter(state="waiting")}
     context |= {"charts": CHARTS_OF_A_SWITCH, "specs": [chart.spec() for chart in CHARTS_OF_A_SWITCH]}
     context |= {"chart_words": charts.words(), "usual_span": USUAL_SPAN}
     context["samples"] = bool(switch.cache_now_id and latest.caches([switch.cache_now_id]))
@@ -123,6 +134,7 @@ NAMES = {
     RepointForm: "repoint_form",
     PlanForm: "plan_form",
     WhyForm: "why_form",
+    AutoOffForm: "auto_off_form",
 }
 
 

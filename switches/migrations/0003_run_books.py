@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
             name='AutoOff',
             fields=[
                 ('switch', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='auto_off', serialize=False, to='switches.switch')),
-                ('rules', models.JSONField(default=list)),
+                ('rules', models.JSONField(blank=True, default=list)),
                 ('cooldown_seconds', models.PositiveIntegerField(default=3600, validators=[django.core.validators.MinValueValidator(60), django.core.validators.MaxValueValidator(604800)])),
                 ('limit_per_day', models.PositiveSmallIntegerField(default=2, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)])),
             ],
@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
                 ('author', models.CharField(max_length=150)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('percents', models.JSONField(default=list)),
-                ('bake_seconds', models.PositiveIntegerField(default=300, validators=[django.core.validators.MinValueValidator(10), django.core.validators.MaxValueValidator(86400)])),
+                ('bake_seconds', models.PositiveIntegerField(default=300)),
                 ('step', models.CharField(choices=[('check', 'look at the target'), ('drain', 'wait until all have stopped'), ('deploy', 'confirm the configuration'), ('canary', 'let them in gradually'), ('done', 'done'), ('stopped', 'left'), ('overtaken', 'overtaken')], default='check', max_length=9)),
                 ('position', models.PositiveSmallIntegerField(default=0)),
                 ('step_at', models.DateTimeField()),
