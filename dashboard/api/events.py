@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -16,6 +16,7 @@ from pydantic import Field
 from accounts.access import signed_in
 from accounts.api_auth import callers
 from accounts.models import Role
+from alerts.models import Incident
 from collectors.event import TITLE_LIMIT, URL_LIMIT, Event, Kind
 from collectors.series import RangeError
 from dashboard import event_notes, failover_story
@@ -53,6 +54,7 @@ Title = Annotated[str, Field(min_length=1, max_length=TITLE_LIMIT, pattern=NO_NU
 When = Annotated[str, Field(min_length=1, max_length=40, description="ISO 8601 (UTC where no zone is given).")]
 Url = Annotated[str, Field(max_length=URL_LIMIT, pattern=NO_NUL, description="http:// or https://.")]
 USUAL_SPAN = timedelta(days=7)
+MARKERS = 200
 
 
 class EventFilter(PageQuery):
@@ -61,12 +63,16 @@ class EventFilter(PageQuery):
     to: str = Field("", max_length=40, description="Epoch seconds or ISO 8601; now where it is left out.")
     kind: list[KindName] = Field([], max_length=20, description="Given several times, any may fit.")
     parts: bool = Field(False, description="Also list events that are told as part of another one.")
+    incidents: bool = Field(False, description="With a cache: also give its incidents, for markers on charts.")
+
+    def times(self) -> tuple[datetime, datetime]:
+        """Return the range. Raise RangeError for times that are none."""
+        end = moment(self.to) if self.to else timezone.now()
+        return (moment(self.from_) if self.from_ else end - USUAL_SPAN), end
 
     def apply(self) -> QuerySet[Event]:
         """Return the events asked for. Raise Http404 for an unknown cache and RangeError for times that are none."""
-        end = moment(self.to) if self.to else timezone.now()
-        start = moment(self.from_) if self.from_ else end - USUAL_SPAN
-        events = Event.objects.between(start, end)
+        events = Event.objects.between(*self.times())
         events = events.about(cache_named(self.cache)) if self.cache else events
         events = events.of_kinds(self.kind) if self.kind else events
         return (events if self.parts else events.on_top()).select_related("cache")
@@ -112,8 +118,19 @@ class EventAnswer(Schema):
     data: dict[str, Any]
 
 
+class MarkerAnswer(Schema):
+    url: str = Field(description="The incident's page.")
+    title: str
+    at: datetime
+    until: datetime | None
+    goes_on: bool
+    letter: str
+    tone: str
+
+
 class EventPage(PageAnswer):
     events: list[EventAnswer]
+    incidents: list[MarkerAnswer] = Field(description="Empty unless asked for; at most two hundred, the newest.")
 
 
 class StoryRates(Schema):
@@ -159,7 +176,27 @@ def list_events(request: HttpRequest, filters: Query[EventFilter]) -> dict[str, 
     """Newest first. What began before the range and reaches into it is listed too."""
     found = filters.apply()
     events = [event_answer(request, event) for event in found[filters.cut]]
-    return {**filters.told(found.count()), "events": events}
+    return {**filters.told(found.count()), "events": events, "incidents": incident_markers(filters)}
+
+
+def incident_markers(filters: EventFilter) -> list[dict[str, Any]]:
+    if not filters.incidents or not filters.cache:
+        return []
+    start, end = filters.times()
+    rows = Incident.objects.real().filter(cache__name=filters.cache, opened_at__lte=end)
+    in_time = rows.filter(Q(closed_at=None) | Q(closed_at__gte=start))
+    return [
+        {
+            "url": row.get_absolute_url(),
+            "title": row.title,
+            "at": row.opened_at,
+            "until": row.closed_at,
+            "goes_on": row.is_open,
+            "letter": "!",
+            "tone": "trouble" if row.severity == "critical" else "change",
+        }
+        for row in in_time[:MARKERS]
+    ]
 
 
 @router.post(

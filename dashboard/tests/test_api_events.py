@@ -1,13 +1,16 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
+from urllib.parse import urlencode
 
 import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEntry, Role
+from alerts.models import Incident
 from collectors.event import NOTE_KINDS, Event, Kind
 from collectors.tests.cast import cache_with_nodes
 from dashboard.api.events import KindName, NoteKind
+from dashboard.tests.alert_cast import firing
 from dashboard.tests.api import call
 from dashboard.tests.test_events import told_failover
 from fleet.models import Cache
@@ -201,3 +204,28 @@ def test_it_tells_no_story_of_other_events() -> None:
 
     assert call(Role.VIEWER, "get", f"/events/{note['id']}/story").status_code == 404
     assert call(Role.VIEWER, "get", "/events/999999/story").status_code == 404
+
+
+def markers(**given: str) -> Any:
+    query = urlencode({"cache": "game", "incidents": "true"} | given)
+    return call(Role.VIEWER, "get", f"/events?{query}").json()["incidents"]
+
+
+def test_incidents_are_given_for_markers_where_they_are_asked_for() -> None:
+    watched = firing()
+
+    (marker,) = markers()
+
+    assert (marker["letter"], marker["tone"], marker["goes_on"], marker["until"]) == ("!", "trouble", True, None)
+    assert marker["url"] == Incident.objects.get().get_absolute_url()
+    assert markers(incidents="false") == []
+    assert markers(cache="") == []
+    assert markers(to=str(watched.tick - 60)) == []
+
+
+def test_an_incident_that_is_over_is_marked_in_its_time_alone() -> None:
+    watched = firing()
+    watched.poll(0.5)
+
+    assert [marker["goes_on"] for marker in markers()] == [False]
+    assert markers(**{"from": str(watched.tick + 60), "to": str(watched.tick + 120)}) == []

@@ -35,7 +35,8 @@ async function want(from, to) {
     const query = new URLSearchParams({ from: Math.floor(from), to: Math.ceil(to), page_size: MOST });
     const answer = await fetch(`${board.dataset.eventsUrl}&${query}`, { signal: AbortSignal.timeout(TIMEOUT) });
     if (!answer.ok) throw new Error(answer.statusText);
-    known = { events: (await answer.json()).events.map(timed), from, to, askedAt: Date.now() };
+    const { events, incidents } = await answer.json();
+    known = { events: [...events, ...incidents].map(timed), from, to, askedAt: Date.now() };
     busyUntil = 0;
     redraw();
   } catch {
