@@ -123,6 +123,7 @@ def shards_of(scan: Scan, engine: Engine) -> Iterator[ScanShard]:
             is_replica=node.target.is_replica or is_replica(node),
             is_active=False,
         )
+        shard.busy_seconds = node.gate.busy_seconds
         note_progress(shard, node, seen, [])
         yield shard
 

@@ -71,6 +71,7 @@ def test_its_nodes_and_prefixes_are_those_of_the_cache(server: Valkey) -> None:
     shard = scan.shards.get()
     assert (shard.number, shard.node, shard.keys, shard.state) == (1, cache.nodes.get(), 201, "done")
     assert not shard.is_active
+    assert shard.busy_seconds > 0
     assert {bytes(row.prefix) for row in scan.prefixes.all()} >= {b"user:", b"user:*:", b"user:*:profile"}
 
 

@@ -80,16 +80,22 @@ def prefix_change(old: ScanPrefix | None, new: ScanPrefix | None, naming: Naming
 def key_changes(before: Scan, after: Scan, naming: Naming) -> list[Change]:
     """Return changes of the largest keys. What fell out of the ranking counts as gone: it is no giant any more."""
     old, new = by_digest(before.top_keys.all()), by_digest(after.top_keys.all())
+    # Beside the largest of all there are those of a type or by elements, which the sample draws anew each time.
+    chosen = {**by_digest(largest_of(before)), **by_digest(largest_of(after))}
     changes = [
         Change(
-            naming.key(bytes((new.get(digest) or old[digest]).name)),
+            naming.key(bytes(key.name)),
             old[digest].size if digest in old else None,
             new[digest].size if digest in new else None,
             digest=digest,
         )
-        for digest in {**old, **new}
+        for digest, key in chosen.items()
     ]
     return largest(changes)
+
+
+def largest_of(scan: Scan) -> Iterable[ScanKey]:
+    return scan.top_keys.order_by("-size", "name")[: scan.asked.top]
 
 
 def by_digest(keys: Iterable[ScanKey]) -> dict[int, ScanKey]:

@@ -100,6 +100,8 @@ def heavy_prefix(seen: Seen) -> Iterator[ScanFinding]:
         }
         sentence = _("%(prefix)s holds %(share)s of the memory: %(keys)s keys of %(mean)s on average; %(ttl)s") % parts
         step = _("Give these keys a TTL, store less in each value, or compress the values.")
+        if row.lasting_ratio == 0:
+            step = _("Store less in each value, compress the values, or let them expire sooner.")
         yield ScanFinding(State.NOTICE, sentence, step, str(parts["share"]))
 
 

@@ -35,6 +35,10 @@ class Trend:
         return [point.size for point in self.points]
 
     @property
+    def newest(self) -> TrendPoint:
+        return self.points[-1]
+
+    @property
     def growth_per_day(self) -> float | None:
         """Return bytes a day from the first scan to the last; None for scans of less than an hour."""
         if len(self.points) < 2:

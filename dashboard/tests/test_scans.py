@@ -17,6 +17,7 @@ from collectors import tasks
 from collectors.keyscan.details import Detail
 from collectors.keyscan.models import Scan, ScanSchedule, ScanShard, ScanState
 from conftest import ValkeyFactory
+from dashboard.scans.compare import key_changes
 from dashboard.scans.naming import Naming, masked
 from dashboard.scans.treemap import ASPECT, squarified, tiles
 from dashboard.tests.scan_cast import HOSTILE, running, scanned_cache, stored, usual_keys
@@ -299,6 +300,14 @@ def test_the_result_filters_and_sorts_keys(cache: Cache) -> None:
     assert 'aria-current="true">by elements' in by_elements
 
 
+def test_the_result_gives_a_link_to_the_view_at_hand(cache: Cache) -> None:
+    scan = stored(cache, usual_keys())
+
+    html = page(f"/scans/{scan.pk}/?type=zset&sort=elements")
+
+    assert f'href="/scans/{scan.pk}/?type=zset&sort=elements">Link to this view' in html
+
+
 def test_the_result_shows_what_changed_since_the_scan_before(cache: Cache) -> None:
     stored(cache, usual_keys(), days=2)
     scan = stored(cache, usual_keys(factor=3))
@@ -463,6 +472,23 @@ def test_two_scans_are_compared(cache: Cache) -> None:
     assert f"Scan {second.pk} beside scan {first.pk}" in html
     for words in ("user_cache:*", "grown", "new:*", "gone", "old:1", "a day", "Over all scans"):
         assert words in html
+
+
+def test_keys_that_only_the_sample_drew_are_neither_new_nor_gone(cache: Cache) -> None:
+    large = [Detail(b"large:%d" % n, 9_000 + n, "string") for n in range(3)]
+    stored(cache, [*large, Detail(b"drawn:1", 50, "hash", elements=4)], days=2, top=3)
+    scan = stored(cache, [*large[:2], Detail(b"large:2", 99_000, "string"), Detail(b"drawn:2", 60, "hash")], top=3)
+
+    changes = key_changes(*reversed(list(Scan.objects.filter(pk__lte=scan.pk))), Naming())
+
+    assert [(change.name, change.word) for change in changes] == [("large:2", "grown")]
+
+
+def test_a_family_that_expires_is_not_told_to_expire(cache: Cache) -> None:
+    html = page(f"/scans/{stored(cache, [Detail(b'user:%d' % n, 3_000, 'string', 5_000) for n in range(400)]).pk}/")
+
+    assert "all of them expire" in html
+    assert "Give these keys a TTL" not in html
 
 
 def test_only_scans_of_the_same_question_are_compared(cache: Cache) -> None:
