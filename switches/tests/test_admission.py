@@ -103,18 +103,18 @@ def test_at_100_percent_nobody_is_singled_out() -> None:
     assert admission.admit(made, timezone.now()) == 0
 
 
-def test_thousands_are_let_in_as_one_change() -> None:
+def test_hundreds_are_let_in_as_one_change() -> None:
     made = fleet(0)
     Instance.objects.bulk_create(
         Instance(switch=made, name=f"pod-{n}", revision=2, first_seen_at=timezone.now(), seen_at=timezone.now())
-        for n in range(2_000)
+        for n in range(500)
     )
     at(1, made)
     before = Installation.objects.get().serial
 
     at(50, made)
 
-    assert len(inside()) == 1_000
+    assert len(inside()) == 250
     assert Installation.objects.get().serial - before <= 3
 
 

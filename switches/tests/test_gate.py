@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from switches import gate as read_path
@@ -330,6 +330,7 @@ def test_too_many_rows_are_refused(gate_of: GateOf) -> None:
 def test_nothing_that_is_sent_breaks_it(gate_of: GateOf) -> None:
     gate = gate_of(snapshot(row(percent=50, instances={"pod-1": True})))
 
+    @settings(max_examples=50, deadline=None)
     @given(
         some.sampled_from(["GET", "POST", "HEAD", "PUT"]),
         some.sampled_from([ONE, ALL, REPORTS, "/ofrep/v1/evaluate/flags", "/ofrep/v1/evaluate/flags/user-cache"]),
