@@ -125,14 +125,14 @@ class Board:
         self.fresh_until = now + STALE_SECONDS
 
     def _take(self, snapshot: Snapshot) -> None:
-        # The answers made so far stay good.
-        if self.snapshot is not None and self.snapshot.document == snapshot.document:
-            return
-        self._gather_uses()
-        self.snapshot = snapshot
+        # The answers made so far stay good where nothing changed.
+        if self.snapshot is None or self.snapshot.document != snapshot.document:
+            self._gather_uses()
+            self.snapshot = snapshot
         if self._file is None:
             return
         try:
+            # Also where nothing changed: its time says when the database was heard.
             _replace(self._file, packed(snapshot))
         except OSError as error:
             logger.warning("The switches cannot be kept in %s: %s", self._file, error)

@@ -1,5 +1,6 @@
 """What a web process knows: at once after a change, from memory and file while the database is away."""
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -197,6 +198,19 @@ def test_a_damaged_file_is_replaced(board_at: BoardAt, tmp_path: Path, content: 
 
     assert board.snapshot is not None
     assert eventually(lambda: path.read_bytes() == packed(board.snapshot))  # type: ignore[arg-type]
+
+
+def test_the_time_of_the_file_says_when_the_database_was_heard(
+    board_at: BoardAt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boards, "RELOAD_SECONDS", 0.0)
+    switch()
+    board_at(tmp_path / "switches")
+    assert eventually((tmp_path / "switches").exists)
+
+    os.utime(tmp_path / "switches", (0, 0))
+
+    assert eventually(lambda: (tmp_path / "switches").stat().st_mtime > 0)
 
 
 def test_the_file_is_nobody_elses_to_read(board_at: BoardAt, tmp_path: Path) -> None:
