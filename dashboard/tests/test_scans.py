@@ -476,10 +476,10 @@ def test_two_scans_are_compared(cache: Cache) -> None:
 
 def test_keys_that_only_the_sample_drew_are_neither_new_nor_gone(cache: Cache) -> None:
     large = [Detail(b"large:%d" % n, 9_000 + n, "string") for n in range(3)]
-    stored(cache, [*large, Detail(b"drawn:1", 50, "hash", elements=4)], days=2, top=3)
+    before = stored(cache, [*large, Detail(b"drawn:1", 50, "hash", elements=4)], days=2, top=3)
     scan = stored(cache, [*large[:2], Detail(b"large:2", 99_000, "string"), Detail(b"drawn:2", 60, "hash")], top=3)
 
-    changes = key_changes(*reversed(list(Scan.objects.filter(pk__lte=scan.pk))), Naming())
+    changes = key_changes(before, scan, Naming())
 
     assert [(change.name, change.word) for change in changes] == [("large:2", "grown")]
 
