@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.db.models import Q
 from django.http import QueryDict
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
 from switches import proof
 from switches.models import Switch, SwitchChange
@@ -46,7 +46,7 @@ SHOW_WORDS: tuple[tuple[str, StrOrPromise], ...] = (
     ("", gettext_lazy("All")),
     ("off", gettext_lazy("Off")),
     ("canary", gettext_lazy("Canary")),
-    ("on", gettext_lazy("On")),
+    ("on", pgettext_lazy("switch", "On")),
     ("overdue", gettext_lazy("Off for a week")),
     ("unused", gettext_lazy("Unused")),
     ("retired", gettext_lazy("Retired")),
@@ -89,7 +89,7 @@ class StateChip:
         if self.state == State.CANARY:
             return _("canary %(percent)d %%") % {"percent": self.percent}
         if not self.is_known:
-            return _("off")
+            return pgettext("switch", "off")
         return str(self.state.label)
 
     @property
