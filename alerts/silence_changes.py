@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import AuditEntry, User
 from alerts import matchers
-from alerts.alert import Alert
+from alerts.alert import FIRING_STATES, Alert, Transition
 from alerts.hiding import labels_of
 from alerts.matchers import Matcher, MatcherError
 from alerts.silence import Silence
@@ -18,6 +18,8 @@ from collectors.event import Event
 
 COMMENT_LIMIT = 500
 LONGEST = timedelta(days=366)
+# What a preview counts of the past, the newest first.
+LATELY, COUNTED = timedelta(days=7), 20_000
 # A silence without an end is one that everybody forgets.
 EARLIEST = timedelta(days=1)
 
@@ -36,6 +38,13 @@ def parsed(lines: Sequence[str]) -> tuple[Matcher, ...]:
 def hidden(found: Sequence[Matcher], alerts: Iterable[Alert]) -> list[Alert]:
     """Return the alerts that such a silence hides."""
     return [alert for alert in alerts if matchers.fit(found, labels_of(alert))]
+
+
+def hidden_lately(found: Sequence[Matcher], now: datetime) -> int:
+    """Return how often in the last week an alert began to fire that such a silence would have hidden."""
+    begun = Transition.objects.filter(at__gt=now - LATELY, at__lte=now, state__in=FIRING_STATES)
+    rows = begun.exclude(was__in=FIRING_STATES).select_related("alert").order_by("-at", "-pk")[:COUNTED]
+    return sum(matchers.fit(found, labels_of(row.alert) | {"severity": row.severity}) for row in rows)
 
 
 def add(

@@ -62,6 +62,7 @@ class SilencePage(PageAnswer):
 
 class SilencePreview(Schema):
     count: int
+    lately: int = Field(description="Alerts that began to fire in the last 7 days and would have been hidden.")
     alerts: list[AlertAnswer] = Field(description="The first hundred.")
 
 
@@ -96,8 +97,10 @@ def add_silence(request: HttpRequest, body: NewSilence) -> Status[Silence]:
 )
 def preview_silence(request: HttpRequest, body: Matchers) -> dict[str, Any]:
     alerts = Alert.objects.active().select_related("rule")[:PREVIEWED]
-    hidden = silence_changes.hidden(silence_changes.parsed(body.matchers), alerts)
-    return {"count": len(hidden), "alerts": [alert_answer(alert) for alert in hidden[:LISTED]]}
+    found = silence_changes.parsed(body.matchers)
+    hidden = silence_changes.hidden(found, alerts)
+    lately = silence_changes.hidden_lately(found, timezone.now())
+    return {"count": len(hidden), "lately": lately, "alerts": [alert_answer(alert) for alert in hidden[:LISTED]]}
 
 
 @router.post(

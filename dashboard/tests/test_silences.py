@@ -9,6 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import AuditEntry, Role
 from accounts.tests.cast import client_of
 from alerts import telling
+from alerts.alert import Transition
 from alerts.models import Delivery
 from alerts.silence import Silence
 from dashboard.tests.alert_cast import firing, incident, told
@@ -22,6 +23,10 @@ def page(path: str = "/silences/", role: str = Role.OPERATOR) -> str:
     answer = client_of(role).get(path)
     assert answer.status_code == 200, answer.content
     return answer.content.decode()
+
+
+def preview(line: str) -> str:
+    return page(f"/silences/preview/?matchers={line}")
 
 
 def add(role: str = Role.OPERATOR, **changes: str) -> int:
@@ -154,3 +159,15 @@ def test_it_asks_the_database_the_same_however_many_there_are(
 
     with django_assert_max_num_queries(8):
         client.get("/silences/")
+
+
+def test_the_preview_counts_what_it_would_have_hidden_lately() -> None:
+    watched = firing()
+    for share in (0.5, 0.85):
+        watched.poll(share)
+    Transition.objects.filter(severity="critical", state="firing").update(at=watched.at - timedelta(days=8))
+
+    assert "would have hidden 1 alert that" in preview("cache%3Dgame")
+    assert "would have hidden 0 alerts" in preview("cache%3Dshop")
+    assert "would have hidden 0 alerts" in preview("severity%3Dcritical")
+    assert "would have hidden 1 alert that" in preview("severity%3Dwarning")

@@ -60,7 +60,8 @@ def preview(request: HttpRequest) -> HttpResponse:
     alerts = Alert.objects.active().select_related("rule", "cache")[:PREVIEWED]
     hidden = silence_changes.hidden(found, alerts)
     rows = [AlertRow(alert) for alert in hidden[:LISTED]]
-    return render(request, "alerts/_silence_preview.html", {"count": len(hidden), "rows": rows})
+    lately = silence_changes.hidden_lately(found, timezone.now())
+    return render(request, "alerts/_silence_preview.html", {"count": len(hidden), "rows": rows, "lately": lately})
 
 
 @operator_required
