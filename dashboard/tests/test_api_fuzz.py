@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
+from datetime import time, timedelta
 from typing import Any, TypeAlias
 
 import pytest
@@ -28,6 +28,7 @@ from alerts.models import Attempt, Channel
 from alerts.silence import Silence
 from alerts.tests.cast import channel, opened
 from alerts.tests.judged import rule
+from alerts.window import Window
 from collectors import tallies
 from collectors.models import ClientReading, CommandSupport, NodeStatus, SlowEntry
 from collectors.tallies import COMMAND, ERROR, NodeTallies, Tally
@@ -94,7 +95,7 @@ def known() -> dict[str, Any]:
     token, _text = ApiToken.issue(event_owner(), "spare")
     numbers = {"event_id": event.pk, "token_id": token.pk, "channel_id": told_channel().pk, "incident_id": opened().pk}
     numbers |= switch_numbers(cache)
-    numbers |= {"silence_id": silence().pk, "pk": stored(cache, usual_keys()).pk}
+    numbers |= {"silence_id": silence().pk, "window_id": window().pk, "pk": stored(cache, usual_keys()).pk}
     return {"name": cache.name, "key": rule().key, "switch_key": "user-cache", **numbers}
 
 
@@ -112,6 +113,11 @@ def switch_numbers(cache: Cache) -> dict[str, int]:
 def silence() -> Silence:
     times = {"starts_at": timezone.now(), "ends_at": timezone.now() + timedelta(hours=1)}
     return Silence.objects.create(matchers=["cache=game"], author="ann", comment="planned", **times)
+
+
+def window() -> Window:
+    times: dict[str, Any] = {"starts": time(2), "ends": time(4), "until": timezone.now() + timedelta(days=30)}
+    return Window.objects.create(matchers=["cache=game"], author="ann", weekdays=[0, 6], zone="Europe/Berlin", **times)
 
 
 def told_channel() -> Channel:
