@@ -75,7 +75,7 @@ class ScanForm(forms.Form):
         max_value=SAMPLES_LIMIT,
         required=False,
         widget=forms.NumberInput(attrs={"placeholder": ScanOptions().samples}),
-        help_text=_("250 and more lead to exact sizes. The server's own default of 5 misjudges some giants by 90%."),
+        help_text=_("150 and more lead to exact sizes. The server's own default of 5 misjudges some giants by 90%."),
     )
     may_use_primary = forms.BooleanField(label=_("Primaries may be scanned where no replica is fit"), required=False)
     ignores_budget = forms.BooleanField(label=_("Go on when the daily budget is spent"), required=False)

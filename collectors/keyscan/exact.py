@@ -14,7 +14,7 @@ from collectors.keyscan.wire import memory_usage
 from collectors.protocol import Reply
 
 # An element that lies nowhere near another takes up to 0.4 us: of a giant no more than 0.1 ms in one command.
-SAMPLES = 250
+SAMPLES = 150
 SUSPECT_BYTES = 16 * SAMPLES
 HELD_KEYS, HELD_STREAMING, HELD_BYTES = 100, 2_000, 1 << 20
 WHOLE = memory_usage(0)

@@ -203,18 +203,17 @@ class Walk:
 
     def _count_first(self, replies: Sequence[Reply]) -> None:
         """Count the first page that waits for its sizes; hold back the keys that a sample may misjudge."""
-        keys = self.unsized[0]
+        keys, least = self.unsized[0], self.plan.suspect_bytes if self.has_memory else NEVER
         try:
-            largest = max(cast(Sequence[int], replies))
+            large = [index for index, size in enumerate(cast(Sequence[int], replies)) if size >= least]
         except TypeError:
             keys, sizes = self._checked(keys, replies)
-            largest = max(filter(None, sizes), default=0)
+            large = [index for index, size in enumerate(sizes) if size is not None and size >= least]
         else:
             sizes = cast(list[int | None], replies)
         if self.samples_fields:
             self.sample.choose(keys, sizes)
-        if largest >= self.plan.suspect_bytes and self.has_memory:
-            self._hold_suspects(keys, sizes)
+        self._hold_suspects(keys, sizes, large)
         self.aggregate.add(keys, sizes, inexact=keys if self.plan.estimates or not self.has_memory else ())
         del self.unsized[0]
 
@@ -236,13 +235,11 @@ class Walk:
             sizes.append(cast(int | None, reply))
         return kept, sizes
 
-    def _hold_suspects(self, keys: list[bytes], sizes: list[int | None]) -> None:
-        """Take the keys out of a page that a sample may misjudge."""
-        least = self.plan.suspect_bytes
+    def _hold_suspects(self, keys: list[bytes], sizes: list[int | None], large: Sequence[int]) -> None:
+        """Take the keys out of a page that a sample may misjudge; `large` says which they are."""
+        self.suspects.hold((keys[index], cast(int, sizes[index])) for index in large)
         # They are few: to take them out one by one costs less than to make new lists of all others.
-        found = [index for index, size in enumerate(sizes) if size is not None and size >= least]
-        self.suspects.hold((keys[index], cast(int, sizes[index])) for index in found)
-        for index in reversed(found):
+        for index in reversed(large):
             del keys[index], sizes[index]
 
     def _settle(self, asker: Asker) -> Resting:

@@ -30,7 +30,7 @@ class ScanGiven(Strict):
     top: Annotated[int, Field(100, ge=1, le=TOP_LIMIT, description="How many of the largest keys are kept."), Whole]
     fields: list[FieldName] = Field([], max_length=5, description="Read of every key; costs 2 to 3 times as much.")
     samples: Annotated[
-        int, Field(SAMPLES, ge=1, le=SAMPLES_LIMIT, description="Below 250 large collections keep an estimate."), Whole
+        int, Field(SAMPLES, ge=1, le=SAMPLES_LIMIT, description="Below 150 large collections keep an estimate."), Whole
     ]
     may_use_primary: bool = Field(False, description="Where a shard has no replica that is fit.")
     ignores_budget: bool = False
