@@ -161,6 +161,9 @@ class NodeScan:
                 self._pipe = None
 
     def _talk(self, asker: Asker, part: Part) -> Resting:
+        if asker.gate.wants_attention:
+            # A node that comes back during a pause is not walked before the pause ends.
+            yield from asker.attend()
         if part.db or len(self.parts) > 1:
             yield from asker.slice(pack("SELECT", part.db), 1, adapt=False)
         yield from part.walk.run(asker)

@@ -109,6 +109,8 @@ def test_it_begins_anew_when_the_server_restarted(valkey_server: ValkeyFactory) 
     steered.job.control.pause()
     server.kill()
     server.start()
+    # It is back with the scan on it, but a paused scan asks nothing.
+    assert until(lambda: steered.node.restarts == 1, PATIENCE_SECONDS)
     expected = filled(server, keys=2_000, size=70)
 
     state = steered.finish()
