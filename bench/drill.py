@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from bench import drills, product
-from bench.drills import DRILLS, REAL, SHORT, Lengths, Outcome
+from bench import drills, paging, product
+from bench.drills import REAL, SHORT, Drill, Lengths, Outcome
+from bench.receivers import receivers
 
 OUTBOX = "outbox"
+DRILLS = drills.DRILLS | paging.DRILLS
 STATUSES = "Exit status: 0 what must hold held in every drill, 1 it did not in one, 2 the product did not start."
 
 
@@ -43,9 +45,9 @@ def main() -> int:
 def run(names: Sequence[str], lengths: Lengths) -> list[Outcome]:
     """Start the product once and run the drills one after the other, saying how each goes."""
     outcomes = []
-    with product.started(lengths.settings) as running:
+    with receivers() as heard, product.started({**lengths.settings, **heard.settings()}) as running:
         for name in names:
-            outcomes.append(drills.run(name, running, lengths))
+            outcomes.append(drills.run(name, DRILLS[name], Drill(running, lengths, heard)))
             sys.stdout.write(sentence(outcomes[-1]) + "\n")
             sys.stdout.flush()
     return outcomes

@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 
 from bench.product import Product
+from bench.receivers import Receivers
 from launcher.waiting import until
 
 PRESENT = "SELECT id FROM fleet_node WHERE left_at IS NULL"
@@ -32,6 +33,8 @@ class Lengths:
     interval_seconds: int
     restarts: int
     beat_stop_seconds: float
+    # How long nobody may be paged of a healthy fleet.
+    quiet_seconds: float
     settings: Mapping[str, str]
 
     @property
@@ -40,11 +43,12 @@ class Lengths:
         return 60 + 4 * self.interval_seconds
 
 
-REAL = Lengths(15, 10, 600, {})
+REAL = Lengths(15, 10, 600, 3_600, {})
 SHORT = Lengths(
     1,
     2,
     6,
+    10,
     {
         "SHARDWATCH_POLL_INTERVAL_SECONDS": "1",
         "SHARDWATCH_POLL_TICK_SECONDS": "1",
@@ -68,6 +72,7 @@ class Drill:
 
     product: Product
     lengths: Lengths
+    receivers: Receivers
     facts: dict[str, Any] = field(default_factory=dict)
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -143,6 +148,7 @@ def node_kill(drill: Drill) -> None:
     primaries = _game_nodes(drill, "primary", failing=False)
     moment = datetime.now(UTC)
     drill.product.manage("demo_trouble", "kill-node")
+    drill.facts["killed_at"] = time.time()
     wait = drill.require(lambda: bool(_game_nodes(drill, None, failing=True)), "the dead node is seen")
     drill.facts["seen_dead_after_seconds"] = wait
     (dead,) = _game_nodes(drill, None, failing=True)
@@ -166,7 +172,11 @@ def _new_primary(drill: Drill, primaries: set[int]) -> set[int]:
 
 
 def beat_stop(drill: Drill) -> None:
-    """Beat stands still: /readyz says so, and afterwards polls go on without catching up on the time between."""
+    """Beat stands still: /readyz says so, and afterwards polls go on without catching up on the time between.
+
+    Nodes that nobody asked are not silent: no page comes of it, not then and not afterwards.
+    """
+    begun = time.time()
     product, interval = drill.product, timedelta(seconds=drill.lengths.interval_seconds)
     before = drill.samples()
     product.signal("beat", SIGSTOP)
@@ -188,6 +198,9 @@ def beat_stop(drill: Drill) -> None:
     drill.facts["polls_made_up_for"] = late
     if late:
         raise DrillError(f"{late} samples carry ticks of the time without beat")
+    drill.facts["pages"] = len(drill.receivers.pages(begun))
+    if drill.facts["pages"]:
+        raise DrillError(f"{drill.facts['pages']} pages came of it")
 
 
 DRILLS: dict[str, Callable[[Drill], None]] = {
@@ -210,13 +223,12 @@ class Outcome:
     reason: str = ""
 
 
-def run(name: str, product: Product, lengths: Lengths) -> Outcome:
+def run(name: str, act: Callable[[Drill], None], drill: Drill) -> Outcome:
     """Run one drill on a product whose every node is sampled."""
-    drill = Drill(product, lengths)
     reason = ""
     try:
         drill.require(drill.all_sampled_since(drill.began), "samples of all nodes before the fault")
-        DRILLS[name](drill)
+        act(drill)
     except (DrillError, RuntimeError, OSError, psycopg.Error) as error:
         reason = f"{error}"
     return Outcome(name, not reason, round((datetime.now(UTC) - drill.began).total_seconds(), 1), drill.facts, reason)
