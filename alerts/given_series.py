@@ -12,8 +12,9 @@ from django.conf import settings
 from alerts.measures import DOWN, is_counted
 from collectors.metrics.catalogue import Kind
 from collectors.metrics.lookup import DETAIL_POSITION, HOT_BY_NAME
+from collectors.past_windows import seconds_until
 from collectors.rates import RATE_GAP_SECONDS
-from collectors.windows import FORECAST_FIT, Read, Reading
+from collectors.windows import Read, Reading
 
 # promtool's own notation: 5, 5x3 (four times), 0+10x4 (from 0 by tens), _ and _x3 for no value.
 UNSIGNED = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -140,26 +141,8 @@ def rate(points: Sequence[Point], level: float = 0) -> float | None:
 
 
 def forecast(points: Sequence[Point], level: float) -> float | None:
-    """Return the seconds until a straight line reaches the level: 0 where it is reached, infinite where it never is."""
-    known = [(point.at, point.value) for point in points if point.value is not None]
-    newest = last(points)
-    if len(known) < 3:
-        return None
-    if newest is not None and newest >= level:
-        return 0.0
-    slope, fit = line(known)
-    if slope <= 0 or fit < FORECAST_FIT:
-        return math.inf
-    return None if newest is None else (level - newest) / slope
-
-
-def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return the slope of the line through points, and the share of their variance that it explains."""
-    middle_x, middle_y = (math.fsum(column) / len(points) for column in zip(*points, strict=True))
-    xx = math.fsum((x - middle_x) ** 2 for x, _ in points)
-    yy = math.fsum((y - middle_y) ** 2 for _, y in points)
-    xy = math.fsum((x - middle_x) * (y - middle_y) for x, y in points)
-    return xy / xx, (xy * xy / (xx * yy) if yy else 1.0)
+    known = [(float(point.at), point.value) for point in points if point.value is not None]
+    return seconds_until(level, known, last(points))
 
 
 READS = {

@@ -4,6 +4,7 @@ A point stands for `step` seconds and is read at its end. What one rollup is too
 what the details of nodes hold there are none, and a forecast wants three points within its window.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -182,24 +183,32 @@ def _share(points: Points, at: int, level: float) -> float | None:
 
 
 def _forecast(values: Column, end: int, width: int, step: int, level: float) -> float | None:
-    """Return the seconds until a straight line through the window's points reaches the level, as windows.py does."""
     first = max(end - width, 0)
-    known = [(index * step, value) for index, value in enumerate(values[first:end]) if value is not None]
-    newest = values[end - 1]
-    if len(known) < 3 or newest is None:
+    known = [(float(index * step), value) for index, value in enumerate(values[first:end]) if value is not None]
+    return seconds_until(level, known, values[end - 1]) if values[end - 1] is not None else None
+
+
+def seconds_until(level: float, known: Sequence[tuple[float, float]], newest: float | None) -> float | None:
+    """Return the seconds until a straight line through points (time, value) reaches a level, as windows.py has it.
+
+    0 where the newest has reached it, infinite where the line never does; None for fewer than three points.
+    """
+    if len(known) < 3:
         return None
-    if newest >= level:
+    if newest is not None and newest >= level:
         return 0.0
     slope, fit = _line(known)
-    return (level - newest) / slope if slope > 0 and fit >= FORECAST_FIT else float("inf")
+    if slope <= 0 or fit < FORECAST_FIT:
+        return math.inf
+    return None if newest is None else (level - newest) / slope
 
 
 def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return the slope of the line through points, and the share of their variance that it explains."""
-    middle_x, middle_y = (sum(column) / len(points) for column in zip(*points, strict=True))
-    xx = sum((x - middle_x) ** 2 for x, _ in points)
-    yy = sum((y - middle_y) ** 2 for _, y in points)
-    xy = sum((x - middle_x) * (y - middle_y) for x, y in points)
+    middle_x, middle_y = (math.fsum(column) / len(points) for column in zip(*points, strict=True))
+    xx = math.fsum((x - middle_x) ** 2 for x, _ in points)
+    yy = math.fsum((y - middle_y) ** 2 for _, y in points)
+    xy = math.fsum((x - middle_x) * (y - middle_y) for x, y in points)
     return xy / xx, (xy * xy / (xx * yy) if yy else 1.0)
 
 
