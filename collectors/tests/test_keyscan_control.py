@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from math import inf
 
 import pytest
 
 from collectors.keyscan.control import Control
+from collectors.keyscan.guards import Limits
 from collectors.keyscan.progress import NodeProgress, State
 from collectors.keyscan.scan import Scan
 from collectors.tests.keyscan import brute_force, client_of, found_in, job, target_of
@@ -22,13 +24,17 @@ def filled(server: Valkey, keys: int = 12_000) -> Valkey:
     return server
 
 
+# A busy machine answers late: that must hold no scan up here.
+NEVER_HELD = Limits(latency_seconds=inf, cpu_ratio=inf, command_share=inf)
+
+
 class Running:
     """A scan in a thread of its own."""
 
     def __init__(self, server: Valkey, brake: str = "gentle") -> None:
         self.control = Control(brake)
         self.seen: list[NodeProgress] = []
-        self.scan = Scan(job(control=self.control), [target_of(server)], self.observe)
+        self.scan = Scan(job(control=self.control, limits=NEVER_HELD), [target_of(server)], self.observe)
         self.thread = threading.Thread(target=self.scan.run)
         self.thread.start()
 
