@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, Value
+from django.db.models.functions import Concat
 from django.utils import translation
 from django.utils.translation import gettext as _
 
@@ -167,14 +168,15 @@ def _page(switch: Switch, why: str, now: datetime) -> None:
 
 
 def tell_forgotten(now: datetime) -> None:
-    """Tell once of each switch that has been off for a week."""
-    known = set(Incident.objects.open().filter(subject__startswith=FORGOTTEN).values_list("subject", flat=True))
-    for switch in Switch.objects.overdue(now).select_related("cache_now"):
-        if FORGOTTEN + switch.key not in known:
-            with translation.override(settings.LANGUAGE_CODE):
-                title = _("Switch %(switch)s has been off for a week") % {"switch": switch.key}
-                text = _("Turn it on, or retire it; while it is off, alerts of its cache are told to nobody.")
-            _open(FORGOTTEN, switch, Severity.WARNING, title, text, now)
+    """Tell once of each switch that has been off for a week, even where people closed what was told."""
+    told = Incident.objects.filter(
+        subject=Concat(Value(FORGOTTEN), OuterRef("key")), opened_at__gt=OuterRef("stepped_at")
+    )
+    for switch in Switch.objects.overdue(now).exclude(Exists(told)).select_related("cache_now"):
+        with translation.override(settings.LANGUAGE_CODE):
+            title = _("Switch %(switch)s has been off for a week") % {"switch": switch.key}
+            text = _("Turn it on, or retire it; while it is off, alerts of its cache are told to nobody.")
+        _open(FORGOTTEN, switch, Severity.WARNING, title, text, now)
 
 
 def _open(kind: str, switch: Switch, severity: Severity, title: str, text: str, now: datetime) -> None:

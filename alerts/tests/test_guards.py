@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from alerts import guards, tasks, telling
+from alerts import guards, incident_acts, tasks, telling
 from alerts.alert import Alert
 from alerts.decision import Decision
 from alerts.decision_words import sentence
@@ -404,7 +404,7 @@ def test_what_people_knew_before_is_still_told_to_be_over(watched: Fleet) -> Non
 
 
 def test_a_switch_that_was_forgotten_is_told_of_once() -> None:
-    made = changing.turn_off(switch(), operator(), WHY)
+    changing.turn_off(switch(), operator(), WHY)
     Switch.objects.update(stepped_at=timezone.now() - timedelta(days=8))
 
     guarded()
@@ -412,6 +412,16 @@ def test_a_switch_that_was_forgotten_is_told_of_once() -> None:
 
     told = Incident.objects.get()
     assert "off for a week" in told.title
+    incident_acts.close(operator("bob"), told, timezone.now())
+    guarded()
+    assert Incident.objects.count() == 1
+
+
+def test_what_was_forgotten_is_over_once_people_turn_it_on() -> None:
+    made = changing.turn_off(switch(), operator(), WHY)
+    Switch.objects.update(stepped_at=timezone.now() - timedelta(days=8))
+    guarded()
+
     changing.turn_on(made, operator(), WHY, None)
     guarded()
     assert not Incident.objects.open().exists()
