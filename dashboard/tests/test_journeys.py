@@ -240,7 +240,7 @@ def test_a_note_is_marked_on_the_charts_until_they_are_switched_off(desk: Visit)
 
 def test_a_switch_is_made_turned_off_and_on_again(desk: Visit) -> None:
     page = desk.open("/new-switch/")
-    page.get_by_label("Key").fill("user-cache")
+    page.get_by_label("Key", exact=True).fill("user-cache")
     page.get_by_label("Cache", exact=True).select_option("session-store")
     page.get_by_role("button", name="Add the switch").click()
     expect(page.locator("#state-title")).to_contain_text("enabled")
