@@ -19,6 +19,7 @@ SUSPECT_BYTES = 16 * SAMPLES
 HELD_KEYS, HELD_STREAMING, HELD_BYTES = 100, 2_000, 1 << 20
 WHOLE = memory_usage(0)
 GIANTS_TOGETHER = 32
+STREAM = b"stream"
 
 
 @dataclass(slots=True)
@@ -104,7 +105,9 @@ class Suspects:
     ) -> Settled:
         made = Settled()
         for key, kind in kinds.items():
-            size = None if kind == GONE else sizes[key]
+            # Of collections only streams may be empty: one without elements was renamed or deleted meanwhile.
+            is_gone = kind == GONE or (elements.get(key) == 0 and kind != STREAM)
+            size = None if is_gone else sizes[key]
             made.keys.append(key)
             made.sizes.append(size)
             # Not counted is not known: a module's type, a key that changed its type meanwhile, a refused TYPE.

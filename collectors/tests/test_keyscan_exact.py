@@ -91,6 +91,13 @@ def test_long_names_are_due_early() -> None:
     assert not suspects.are_due(streams=True)
 
 
+@pytest.mark.parametrize(("kind", "expected"), [(b"set", None), (b"hash", None), (b"stream", 5_000)])
+def test_a_collection_without_elements_was_renamed_meanwhile(kind: bytes, expected: int | None) -> None:
+    settled = holding(b"a")._settled({b"a": kind}, {b"a": 0}, {b"a": 5_000})
+
+    assert settled.sizes == [expected]
+
+
 def test_no_collection_of_more_elements_is_below_what_is_held(valkey_server: ValkeyFactory) -> None:
     """What makes the first pass exact for all that is not held: the least that a server says of so many elements."""
     server = valkey_server()

@@ -101,7 +101,7 @@ class ScanShardAnswer(Schema):
     progress: dict[str, Any]
 
 
-class ChangeAnswer(Schema):
+class ScanChangeAnswer(Schema):
     at: datetime
     state: StateName
     cause: str
@@ -121,7 +121,7 @@ class ScanDetail(ScanAnswer):
     seconds_left: float | None
     keys_per_second: float
     shards: list[ScanShardAnswer]
-    changes: list[ChangeAnswer]
+    changes: list[ScanChangeAnswer]
     summary: dict[str, Any] = Field(description="Histograms, types and shares; empty before the end.")
     findings: list[ScanFindingAnswer]
 
