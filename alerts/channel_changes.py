@@ -78,7 +78,8 @@ def change(
         locked = Channel.objects.select_for_update().get(pk=channel.pk)
         if locked.revision != revision:
             raise ConflictError(_("Somebody changed this channel meanwhile. Look at it again."))
-        told = sorted(name for name in settings if settings[name] != before.get(name))
+        # What is empty and was not known when the channel was made is no change.
+        told = sorted(name for name in settings if (settings[name] or None) != (before.get(name) or None))
         set_fields(locked, name, settings, fallback)
         locked.revision += 1
         locked.save()

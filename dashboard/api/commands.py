@@ -48,18 +48,18 @@ class ByNodeQuery(RangeQuery):
     command: str = Field(min_length=1, max_length=40, pattern=NO_NUL, description="Its name, such as hgetall.")
 
 
-class SeriesQuery(Schema):
+class PiecesQuery(Schema):
     step: int | None = Field(None, ge=1, le=31_536_000, description="Seconds between points; chosen where left out.")
     limit: int = Field(10, ge=1, le=LINE_CEILING, description="So many names; the others are added up as `other`.")
 
 
-class CommandSeriesQuery(CommandQuery, SeriesQuery):
+class CommandSeriesQuery(CommandQuery, PiecesQuery):
     measure: Literal["calls", "time", "usec", "rejected", "failed", "p50", "p99", "p999"] = Field(
         "calls", description="time is a share of the nodes' time, usec the mean of the interval."
     )
 
 
-class ErrorSeriesQuery(RangeQuery, SeriesQuery):
+class ErrorSeriesQuery(RangeQuery, PiecesQuery):
     pass
 
 
@@ -136,6 +136,6 @@ def _range_answer(cache: Cache, start: datetime, end: datetime, seconds: float) 
     return {"cache": cache.name, **ends, "measured_seconds": seconds}
 
 
-def _series(request: HttpRequest, cache: Cache, scope: Scope, measure: str, query: SeriesQuery) -> HttpResponse:
+def _series(request: HttpRequest, cache: Cache, scope: Scope, measure: str, query: PiecesQuery) -> HttpResponse:
     found = tally_series.read(scope, measure, query.limit, query.step)
     return compressed_json(request, {"cache": cache.name, **asdict(found)})

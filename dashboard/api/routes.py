@@ -18,7 +18,7 @@ Label = Annotated[str, Field(min_length=1, max_length=63, pattern=NO_NUL)]
 Value = Annotated[str, Field(max_length=300, pattern=NO_NUL)]
 
 
-class StepAnswer(Schema):
+class RouteStepAnswer(Schema):
     after_seconds: int
     channels: list[str]
 
@@ -34,7 +34,7 @@ class RouteAnswer(Schema):
     interval_seconds: int
     repeat_seconds: int
     goes_on: bool
-    steps: list[StepAnswer] = Field(
+    steps: list[RouteStepAnswer] = Field(
         description="Who is told as well when nobody acknowledged for so long; empty means the steps of the parent."
     )
 

@@ -69,7 +69,7 @@ class EpisodeAnswer(Schema):
     flapped: bool
 
 
-class TrialAnswer(Schema):
+class RuleTrialAnswer(Schema):
     start: datetime
     end: datetime
     step_seconds: int = Field(description="What lasted shorter is not seen exactly.")
@@ -88,10 +88,10 @@ class TrialAnswer(Schema):
 
 
 class Trials(Schema):
-    before: TrialAnswer | None = Field(
+    before: RuleTrialAnswer | None = Field(
         description="The rule as it is kept; null where there is none, or it is the same."
     )
-    after: TrialAnswer
+    after: RuleTrialAnswer
 
 
 class RuleList(Schema):
