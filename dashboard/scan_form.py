@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import StyledField
 from accounts.models import User
+from alerts.window import WEEKDAYS
 from collectors.keyscan.models import Speed
 from collectors.keyscan.options import FIELDS, TOP_LIMIT, ScanOptions
 from fleet.models import Cache
@@ -24,15 +25,6 @@ FIELD_WORDS = {
     "encoding": _("encoding"),
     "len": _("number of elements"),
 }
-WEEKDAYS = (
-    (0, _("Monday")),
-    (1, _("Tuesday")),
-    (2, _("Wednesday")),
-    (3, _("Thursday")),
-    (4, _("Friday")),
-    (5, _("Saturday")),
-    (6, _("Sunday")),
-)
 CLOCK = forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
 
 
