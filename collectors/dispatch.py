@@ -21,7 +21,7 @@ Sized = tuple[int, int]
 READ_CACHES = """
     SELECT c.id, c.poll_interval_seconds, count(n.id)
     FROM fleet_cache c LEFT JOIN fleet_node n ON n.cache_id = c.id AND n.left_at IS NULL
-    WHERE NOT c.is_paused GROUP BY c.id ORDER BY c.id
+    WHERE NOT c.is_paused AND c.reach = 'nodes' GROUP BY c.id ORDER BY c.id
 """
 NOTE_BEAT = """
     INSERT INTO collectors_beat (id, at) VALUES (%s, now()) ON CONFLICT (id) DO UPDATE SET at = EXCLUDED.at

@@ -30,6 +30,20 @@ class Topology(models.TextChoices):
     SHARDED = "sharded", _("sharded by clients")
 
 
+class Login(models.TextChoices):
+    """What is sent as the password."""
+
+    PASSWORD = "password", _("the password given here")
+    GOOGLE_IAM = "google-iam", _("a token of Google IAM")
+
+
+class Reach(models.TextChoices):
+    """From where a cache is read. By the service: its nodes cannot be reached from here and are not polled."""
+
+    NODES = "nodes", _("yes")
+    SERVICE = "service", _("no, read Cloud Monitoring alone")
+
+
 class Cache(models.Model):
     """A cluster, an instance with its replicas, or a list of servers that clients shard over."""
 
@@ -45,6 +59,8 @@ class Cache(models.Model):
     client_certificate = models.TextField(_("client certificate (PEM)"), blank=True)
     client_key = SecretField(_("client key (PEM)"), blank=True, default="")
     tls_check_hostname = models.BooleanField(_("check the host name in the certificate"), default=True)
+    login = models.CharField(_("logs in with"), max_length=12, choices=Login.choices, default=Login.PASSWORD)
+    reach = models.CharField(_("nodes can be reached"), max_length=8, choices=Reach.choices, default=Reach.NODES)
     labels = models.JSONField(_("labels"), default=dict, blank=True)
     poll_interval_seconds = models.PositiveIntegerField(
         _("poll interval (seconds)"),

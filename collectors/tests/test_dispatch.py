@@ -8,7 +8,7 @@ from pytest_django.fixtures import Settings
 from collectors import dispatch
 from collectors.models import Beat, PollLease, PollWorker
 from config.celery import app
-from fleet.models import Cache, Node
+from fleet.models import Cache, Node, Reach
 
 CacheAt = Callable[..., Cache]
 TICK = 1_700_000_100
@@ -100,9 +100,10 @@ def test_it_uses_the_common_queue_where_no_worker_is_known(cache_at: CacheAt, qu
     assert queued("poll") == 1
 
 
-def test_it_leaves_out_what_is_paused_or_not_due(cache_at: CacheAt, queued: Callable[[str], int]) -> None:
+def test_it_leaves_out_what_is_paused_out_of_reach_or_not_due(cache_at: CacheAt, queued: Callable[[str], int]) -> None:
     cache_at("redis://10.0.0.1", is_paused=True)
     cache_at("redis://10.0.0.2", poll_interval_seconds=60)
+    cache_at("redis://10.0.0.3", reach=Reach.SERVICE)
 
     assert dispatch.dispatch(TICK + 15, app) == 0
     assert queued("poll") == 0
