@@ -139,6 +139,8 @@ class CloudInstance(models.Model):
     short_id = models.CharField(max_length=100)
     # What the service told last, with the names of enums; collectors/cloud/snapshots.py reads it.
     snapshot = models.JSONField(default=dict)
+    # A digest of the message that the snapshot was made of: what did not change is not read again.
+    fingerprint = models.CharField(max_length=32, blank=True)
     state = models.CharField(max_length=12, choices=InstanceState.choices, default=InstanceState.UNKNOWN)
     # Google's own word.
     state_name = models.CharField(max_length=40, blank=True)

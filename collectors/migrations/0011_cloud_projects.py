@@ -54,6 +54,7 @@ class Migration(migrations.Migration):
                 ('region', models.CharField(max_length=64)),
                 ('short_id', models.CharField(max_length=100)),
                 ('snapshot', models.JSONField(default=dict)),
+                ('fingerprint', models.CharField(blank=True, max_length=32)),
                 ('state', models.CharField(choices=[('up', 'up'), ('changing', 'being changed'), ('repair', 'being repaired'), ('maintenance', 'in maintenance'), ('gone', 'being deleted'), ('unknown', 'unknown')], default='unknown', max_length=12)),
                 ('state_name', models.CharField(blank=True, max_length=40)),
                 ('decision', models.CharField(choices=[('waiting', 'waits for approval'), ('approved', 'approved'), ('ignored', 'ignored')], default='waiting', max_length=8)),
