@@ -261,6 +261,9 @@ DEFAULT_FROM_EMAIL = env.text("SHARDWATCH_EMAIL_FROM", "shardwatch@localhost")
 # The copy of all switches that a web process begins with while the database is away; empty keeps none.
 SWITCHES_COPY = env.text("SHARDWATCH_SWITCHES_COPY", str(BASE_DIR / "var" / "switches"))
 
+# host:port of an emulator that stands in for Google's services, without TLS; empty asks Google.
+GOOGLE_ENDPOINT = env.text("SHARDWATCH_GOOGLE_ENDPOINT", "")
+
 # Whether /metrics/fleet offers the watched nodes under redis_exporter's names.
 FLEET_METRICS = env.flag("SHARDWATCH_FLEET_METRICS", True)
 
