@@ -108,7 +108,7 @@ def _refresh_nodes_sql() -> str:
     return f"""
         INSERT INTO node_latest ({", ".join(NODE_COLUMNS)})
         SELECT node_id, at, {", ".join(HOT_NAMES)}, {derived} FROM (
-            SELECT s.*, c.plan_memory_bytes, c.plan_maxclients, {previous},
+            SELECT s.*, {rates.PLAN}, {previous},
                    CASE WHEN {dt} <= {rates.RATE_GAP_SECONDS} THEN {dt} END AS dt
             FROM sample s JOIN fleet_node n ON n.id = s.node_id JOIN fleet_cache c ON c.id = n.cache_id
             LEFT JOIN node_latest l ON l.node_id = s.node_id AND l.at < s.at
@@ -128,7 +128,7 @@ PRIMARIES = "FILTER (WHERE l.is_primary AND p.is_succeeded IS NOT TRUE)"
 # A node counts as answering while its newest sample is at most two polls older than the tick at hand.
 SUMMARY = f"""
 WITH present AS (
-    SELECT n.cache_id, n.id, n.role, c.plan_memory_bytes, c.poll_interval_seconds,
+    SELECT n.cache_id, n.id, n.role, {rates.PLAN}, c.poll_interval_seconds,
            max(l.at) OVER (PARTITION BY n.cache_id) AS newest,
            l.is_primary AND l.at < max(l.at) FILTER (WHERE l.is_primary)
                OVER (PARTITION BY n.cache_id, COALESCE(n.shard_id, -n.id)) AS is_succeeded,
@@ -158,8 +158,8 @@ WITH present AS (
         (array_agg(p.id ORDER BY l.connections_used_ratio DESC NULLS LAST))[1] AS fullest_connections_node_id,
         (array_agg(l.connected_clients ORDER BY l.connections_used_ratio DESC NULLS LAST))[1]
             AS fullest_connected_clients,
-        (array_agg(l.maxclients ORDER BY l.connections_used_ratio DESC NULLS LAST))[1]
-            AS fullest_maxclients,
+        (array_agg(COALESCE(NULLIF(l.maxclients, 0), p.plan_maxclients)
+            ORDER BY l.connections_used_ratio DESC NULLS LAST))[1] AS fullest_maxclients,
         sum(l.commands_per_second) {PRIMARIES} AS commands_per_second,
         {HITS} / NULLIF({HITS} + {MISSES}, 0) AS hit_ratio,
         sum(l.evicted_keys_per_second) AS evicted_keys_per_second,

@@ -45,7 +45,12 @@ def ratio(part: str, whole: str) -> str:
     return f"({part}) / NULLIF({whole}, 0)"
 
 
-# maxmemory 0 is "no limit"; then the plan's size, which a person gave, else no ratio at all.
+# maxmemory 0 is "no limit"; then the plan's size, which a person gave or else the service publishes (PLAN); else no
+# ratio at all.
+PLAN = (
+    "COALESCE(plan_memory_bytes, service_memory_bytes) AS plan_memory_bytes,"
+    " COALESCE(plan_maxclients, service_maxclients) AS plan_maxclients"
+)
 MEMORY_LIMIT = "COALESCE(NULLIF(maxmemory, 0), plan_memory_bytes)::float8"
 CLIENT_LIMIT = "COALESCE(NULLIF(maxclients, 0), plan_maxclients)::float8"
 # The server counts clients, replicas and cluster links together against maxclients (networking.c, acceptCommonHandler).

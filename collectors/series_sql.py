@@ -80,7 +80,7 @@ def _plan(listed: str) -> str:
     if "plan_" not in listed:
         return ""
     return (
-        "JOIN (SELECT fleet_node.id AS plan_node, plan_memory_bytes, plan_maxclients FROM fleet_node"
+        f"JOIN (SELECT fleet_node.id AS plan_node, {rates.PLAN} FROM fleet_node"
         " JOIN fleet_cache ON fleet_cache.id = cache_id) AS plan ON plan_node = node_id"
     )
 

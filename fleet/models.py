@@ -79,6 +79,9 @@ class Cache(models.Model):
         blank=True,
         help_text=_("Stands in for maxclients where the server does not report it."),
     )
+    # What the service publishes for such a node: stands in where neither the server nor a person names a limit.
+    service_memory_bytes = models.PositiveBigIntegerField(null=True, editable=False)
+    service_maxclients = models.PositiveIntegerField(null=True, editable=False)
     engine = models.CharField(max_length=16, choices=Engine.choices, default=Engine.UNKNOWN, blank=True)
     topology = models.CharField(max_length=16, choices=Topology.choices, default=Topology.UNKNOWN, blank=True)
     is_demo = models.BooleanField(default=False)
@@ -96,6 +99,16 @@ class Cache(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("cache", args=[self.name])
+
+    @property
+    def other_memory_limit(self) -> int | None:
+        """Return the bytes that stand in where a server names no maxmemory: a person's word before the service's."""
+        return self.plan_memory_bytes or self.service_memory_bytes
+
+    @property
+    def other_maxclients(self) -> int | None:
+        """Return the connections that stand in where a server does not report maxclients."""
+        return self.plan_maxclients or self.service_maxclients
 
     def seeds(self) -> list[Address]:
         """Return the servers named in the address. Raise AddressError where it cannot be read."""

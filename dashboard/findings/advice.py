@@ -203,7 +203,7 @@ def uneven_traffic(watched: Watched) -> Finding | None:
 def no_connection_limit(watched: Watched) -> Finding | None:
     """Nodes whose samples carry no limit for connections: the wall cannot be seen coming."""
     bare = [n for n in watched.nodes if n.latest and not n.value("maxclients") and not n.is_failing]
-    if not bare or watched.cache.plan_maxclients:
+    if not bare or watched.cache.other_maxclients:
         return None
     sentence = ngettext(
         "%(count)s node of %(name)s does not report maxclients: give the limit under Edit to see how near it is",

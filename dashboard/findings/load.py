@@ -42,7 +42,7 @@ def connections_full(watched: Watched) -> Finding | None:
     if not ranking or ranking[0][0] < FULL_WARNING:
         return None
     level, node = ranking[0]
-    limit = node.value("maxclients") or watched.cache.plan_maxclients
+    limit = node.value("maxclients") or watched.cache.other_maxclients
     # Links to replicas and of the cluster bus count, too: the share and the number have to agree.
     clients = round(level * limit) if limit else node.value("connected_clients")
     sentence = ngettext(

@@ -122,7 +122,7 @@ def no_limit(watched: Watched) -> Finding | None:
     bare = [
         node for node in watched.primaries() if node.value("maxmemory") == 0 and node.value("memory_used_ratio") is None
     ]
-    if not bare or watched.cache.plan_memory_bytes:
+    if not bare or watched.cache.other_memory_limit:
         return None
     used = [level for node in bare if (level := node.value("used_memory")) is not None]
     sentence = _("%(name)s sets no maxmemory: it may grow until its machine is full") % {
