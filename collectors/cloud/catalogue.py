@@ -54,8 +54,6 @@ class How(Enum):
     HIGHEST = ("ALIGN_MAX", "REDUCE_MAX")
     LOWEST = ("ALIGN_MIN", "REDUCE_MIN")
     RATE = ("ALIGN_RATE", "REDUCE_SUM")
-    # A DELTA that is in truth a level: its one point a minute is the value.
-    AMOUNT = ("ALIGN_SUM", "REDUCE_MAX")
     ANY = ("ALIGN_FRACTION_TRUE", "REDUCE_MAX")
     EVERY = ("ALIGN_FRACTION_TRUE", "REDUCE_MIN")
 
@@ -70,17 +68,16 @@ class Row:
     scale: float = 1
     where: str = ""
     per: str = "node"
-    # Whether it agrees with what the nodes say: how a cluster counts its replicas' keys is published nowhere.
-    is_same: bool = True
     # Nodes of Memcached hold different items, where replicas hold the same ones.
     over: str = ""
+    same_as: str = ""
 
 
 MICRO, MILLI = 1e-6, 1e-3
 INSTANCE = "instance"
 
 REDIS_ROWS = (
-    Row("service_cpu_utilization", "stats/cpu_utilization", How.RATE),
+    Row("service_cpu_utilization", "stats/cpu_utilization", How.RATE, same_as="cpu_ratio"),
     Row("service_main_thread_cpu_ratio", "stats/cpu_utilization_main_thread", How.RATE),
     Row("service_memory_maximum_utilization", "stats/memory/usage_ratio", How.HIGHEST),
     Row("service_system_memory_usage_ratio", "stats/memory/system_memory_usage_ratio", How.HIGHEST),
@@ -135,7 +132,7 @@ CLUSTER_ROWS = (
     Row("service_rejected_connections_per_second", "stats/total_rejected_connections_count", How.RATE),
     Row("service_commands_per_second", "commandstats/total_calls_count", How.RATE),
     Row("service_command_time_ratio", "commandstats/total_usec_count", How.RATE, MICRO),
-    Row("service_keys", "keyspace/total_keys", How.LEVEL, is_same=False),
+    Row("service_keys", "keyspace/total_keys", How.LEVEL),
     Row("service_keyspace_hits_per_second", "stats/total_keyspace_hits_count", How.RATE),
     Row("service_keyspace_misses_per_second", "stats/total_keyspace_misses_count", How.RATE),
     Row("service_evicted_keys_per_second", "stats/total_evicted_keys_count", How.RATE),
@@ -185,7 +182,8 @@ VALKEY_ROWS = (
     Row("service_bloom_used_memory", "node/bloomfilter/used_memory", How.LEVEL, per=INSTANCE),
 )
 MEMCACHED_ROWS = (
-    Row("service_cpu_utilization", "node/cpu/utilization", How.AMOUNT),
+    # Listed as a DELTA, but in truth a level.
+    Row("service_cpu_utilization", "node/cpu/utilization", How.AVERAGE),
     Row("service_system_memory_usage_ratio", "node/memory/utilization", How.HIGHEST),
     Row("service_used_memory", "node/cache_memory", How.LEVEL, where='metric.labels.used = "1"', over="sum"),
     Row("service_memory_size", "node/cache_memory", How.LEVEL, over="sum"),
@@ -235,7 +233,7 @@ def _metric(prefix: str, row: Row) -> CloudMetric:
         group_by=group_by(of, row.per),
         meaning=ours.meaning,
         over=row.over or ours.over,
-        same_as=ours.same_as if row.is_same else "",
+        same_as=row.same_as or ours.same_as,
         delay_seconds=of.delay,
         scale=row.scale,
         where=row.where,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ServiceMetric:
     """One number. `over` tells how the places of a cache (nodes, roles) make one: sum, max, min or mean.
 
-    `same_as` names the metric that we read from the nodes and that must agree with it, "" where none must.
+    `same_as` names the metric that we read from the nodes and that tells the same, "" where there is none.
     """
 
     name: str
@@ -60,7 +60,7 @@ SERVICE_METRICS: tuple[ServiceMetric, ...] = (
         "max",
         _("Share of the time in which writes were refused because the machine's memory was full."),
     ),
-    ServiceMetric("service_used_memory", "bytes", "max", _("Memory that the service counts as used.")),
+    ServiceMetric("service_used_memory", "bytes", "max", _("Memory that the service counts as used."), "used_memory"),
     ServiceMetric("service_maxmemory", "bytes", "max", _("Limit of used memory that is in force."), "maxmemory"),
     ServiceMetric("service_memory_size", "bytes", "max", _("Memory that was bought for the data.")),
     ServiceMetric(
@@ -84,7 +84,13 @@ SERVICE_METRICS: tuple[ServiceMetric, ...] = (
         _("Connections refused per second because of the limit."),
         "rejected_connections_per_second",
     ),
-    ServiceMetric("service_commands_per_second", "commands/s", "sum", _("Commands run per second, on all nodes.")),
+    ServiceMetric(
+        "service_commands_per_second",
+        "commands/s",
+        "sum",
+        _("Commands run per second, on all nodes."),
+        "commands_per_second",
+    ),
     ServiceMetric(
         "service_command_time_ratio",
         "ratio",
@@ -171,24 +177,20 @@ SERVICE_METRICS: tuple[ServiceMetric, ...] = (
     ServiceMetric("service_search_queries_per_second", "commands/s", "sum", _("Vector searches per second.")),
     ServiceMetric("service_json_used_memory", "bytes", "sum", _("Memory of JSON documents.")),
     ServiceMetric("service_bloom_used_memory", "bytes", "sum", _("Memory of Bloom filters.")),
-    ServiceMetric(
-        "service_node_connected_clients", "connections", "max", _("Client connections to a node."), "connected_clients"
-    ),
-    ServiceMetric("service_node_used_memory", "bytes", "max", _("Memory that a node uses."), "used_memory"),
+    ServiceMetric("service_node_connected_clients", "connections", "max", _("Client connections to a node.")),
+    ServiceMetric("service_node_used_memory", "bytes", "max", _("Memory that a node uses.")),
     ServiceMetric(
         "service_node_memory_utilization",
         "ratio",
         "max",
         _("Used memory of a node over its limit."),
-        "memory_used_ratio",
     ),
-    ServiceMetric("service_node_keys", "keys", "max", _("Keys on a node."), "keys"),
+    ServiceMetric("service_node_keys", "keys", "max", _("Keys on a node.")),
     ServiceMetric(
         "service_node_commands_per_second",
         "commands/s",
         "max",
         _("Commands that a node runs per second."),
-        "commands_per_second",
     ),
 )
 POSITION = {metric.name: position for position, metric in enumerate(SERVICE_METRICS)}

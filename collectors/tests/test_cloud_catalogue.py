@@ -15,8 +15,8 @@ FACTS = Path(__file__).resolve().parents[3] / "shared" / "facts" / "cloud_monito
 ALIGNERS = {
     ("GAUGE", "INT64"): {"ALIGN_MEAN", "ALIGN_MAX", "ALIGN_MIN"},
     ("GAUGE", "DOUBLE"): {"ALIGN_MEAN", "ALIGN_MAX", "ALIGN_MIN"},
-    ("DELTA", "INT64"): {"ALIGN_RATE", "ALIGN_SUM"},
-    ("DELTA", "DOUBLE"): {"ALIGN_RATE", "ALIGN_SUM"},
+    ("DELTA", "INT64"): {"ALIGN_RATE", "ALIGN_MEAN"},
+    ("DELTA", "DOUBLE"): {"ALIGN_RATE", "ALIGN_MEAN"},
     ("GAUGE", "BOOL"): {"ALIGN_FRACTION_TRUE"},
 }
 # The base unit that a published unit has after our scale and, for a DELTA, after ALIGN_RATE.
@@ -175,8 +175,16 @@ def test_it_uses_every_name_and_none_that_the_nodes_have() -> None:
 
 
 def test_it_compares_only_with_metrics_that_exist_in_the_same_unit() -> None:
-    for metric in SERVICE_METRICS:
+    for metric in COLLECTED:
         assert not metric.same_as or shown(metric.same_as).unit == metric.unit
+
+
+@each_product()
+def test_it_gives_a_metric_of_the_nodes_one_counterpart(metrics: list[CloudMetric]) -> None:
+    counterparts = [metric.same_as for metric in metrics if metric.same_as]
+
+    assert len(set(counterparts)) == len(counterparts)
+    assert {"used_memory", "connected_clients", "commands_per_second", "keys"} <= set(counterparts)
 
 
 def test_it_adds_up_nodes_that_hold_different_items() -> None:
