@@ -31,6 +31,8 @@ class Kind(models.TextChoices):
     EVICTION = "eviction", _("eviction")
     KEY_SCAN = "key-scan", _("key scan")
     SWITCH = "switch", _("switch")
+    MAINTENANCE = "maintenance", _("maintenance")
+    SERVICE = "service", _("state in the service")
     DEPLOY = "deploy", _("deploy")
     SCALE_OUT = "scale-out", _("scale-out")
     LOAD_TEST = "load-test", _("load test")
@@ -40,7 +42,7 @@ class Kind(models.TextChoices):
 # What people and CI may add.
 NOTE_KINDS = (Kind.DEPLOY, Kind.SCALE_OUT, Kind.LOAD_TEST, Kind.OTHER)
 # Detected events that go on until we see their end; without an end the others are moments.
-LASTING = (Kind.UNREACHABLE, Kind.SCALING, Kind.EVICTION, Kind.KEY_SCAN)
+LASTING = (Kind.UNREACHABLE, Kind.SCALING, Kind.EVICTION, Kind.KEY_SCAN, Kind.SERVICE)
 
 
 class EventQuerySet(models.QuerySet["Event"]):

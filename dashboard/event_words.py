@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from collectors.event import Event, Kind
+from dashboard import service_event_words
 from dashboard.templatetags.units import bytes_size, duration, grouped
 
 # Nodes that a sentence names before it only counts them.
@@ -41,6 +42,8 @@ MARKS: dict[str, Mark] = {
     Kind.EVICTION: Mark("E", "trouble"),
     Kind.KEY_SCAN: Mark("K", "change"),
     Kind.SWITCH: Mark("U", "change"),
+    Kind.MAINTENANCE: Mark("M", "change"),
+    Kind.SERVICE: Mark("G", "change"),
     Kind.DEPLOY: Mark("D", "note"),
     Kind.SCALE_OUT: Mark("O", "note"),
     Kind.LOAD_TEST: Mark("L", "note"),
@@ -231,6 +234,8 @@ SENTENCES: dict[str, Callable[[Event], str]] = {
     Kind.EVICTION: eviction,
     Kind.KEY_SCAN: key_scan,
     Kind.SWITCH: switch,
+    Kind.MAINTENANCE: service_event_words.maintenance,
+    Kind.SERVICE: service_event_words.state,
 }
 
 

@@ -44,6 +44,8 @@ KindName = Literal[
     "eviction",
     "key-scan",
     "switch",
+    "maintenance",
+    "service",
     "deploy",
     "scale-out",
     "load-test",
