@@ -159,7 +159,7 @@ class CloudInstance(models.Model):
     class Meta:
         ordering = ("product", "region", "short_id")
         constraints = (
-            models.UniqueConstraint(fields=("project", "product", "name", "uid"), name="one_row_an_instance"),
+            models.UniqueConstraint(fields=("project", "product", "name", "uid"), name="one_row_a_cloud_instance"),
         )
         # The same instance seen by another project, and the one that had its name before.
         indexes = (models.Index(fields=("product", "name"), name="instance_by_name"),)

@@ -69,7 +69,7 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ('product', 'region', 'short_id'),
                 'indexes': [models.Index(fields=['product', 'name'], name='instance_by_name')],
-                'constraints': [models.UniqueConstraint(fields=('project', 'product', 'name', 'uid'), name='one_row_an_instance')],
+                'constraints': [models.UniqueConstraint(fields=('project', 'product', 'name', 'uid'), name='one_row_a_cloud_instance')],
             },
         ),
     ]
