@@ -183,7 +183,7 @@ def _open(kind: str, switch: Switch, severity: Severity, title: str, text: str, 
     cache = switch.cache_now
     name = cache.name if cache else ""
     labels = {**(cache.labels if cache else {}), "cache": name, "switch": switch.key, "severity": str(severity)}
-    way = Tree.load().way(labels)
+    way = Tree.load().way(labels, now)
     message = Message(title, severity, now, text, name or "shardwatch", labels=labels)
     channels = Channel.objects.filter(pk__in=way.channel_ids)
     fields = {"cache": cache, "cache_name": name, "told_at": now, "told_severity": str(severity)}

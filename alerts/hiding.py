@@ -155,7 +155,7 @@ class Screen:
         return is_told and is_as_bad and self._channels(alert) <= self._channels(cause)
 
     def _channels(self, alert: Alert) -> frozenset[int]:
-        return self.tree.way(labels_of(alert)).channel_ids
+        return self.tree.way(labels_of(alert), self.at).channel_ids
 
     def _settling(self, alert: Alert) -> Hidden | None:
         """Keep back what was hidden a moment ago until it was judged without its cause, and while it recovers."""

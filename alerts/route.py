@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from alerts import matchers
+from alerts.hours import Hours
 from alerts.matchers import Matcher
+from alerts.recurrence import DAY
 
 if TYPE_CHECKING:
     from alerts.models import Channel
@@ -21,8 +24,11 @@ def default_grouping() -> list[str]:
     return ["rule", "cache"]
 
 
-class Route(models.Model):
-    """One branch. The root has no parent and takes everything; a child takes what fits its matchers."""
+class Route(Hours):
+    """One branch. The root has no parent and takes everything; a child takes what fits its matchers.
+
+    With weekdays it takes alerts within these hours only, without them at any time.
+    """
 
     parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="children")
     position = models.PositiveIntegerField(default=0)
@@ -56,6 +62,9 @@ class Route(models.Model):
 
     def fits(self, labels: Mapping[str, str]) -> bool:
         return matchers.fit(self.parsed, labels)
+
+    def takes(self, labels: Mapping[str, str], at: datetime) -> bool:
+        return self.fits(labels) and (not self.weekdays or self.weekly.covers(at))
 
 
 class Step(models.Model):
@@ -117,21 +126,38 @@ class Tree:
         here = list(route.steps.all())
         return here if here or route.parent_id is None else self.steps(route.parent_id)
 
-    def way(self, labels: Mapping[str, str]) -> Way:
-        """Return the way of an alert with these labels: the deepest routes that fit, first ones first."""
-        ends = [end for root in self.children[None][:1] for end in self._ends(root, labels, ())]
+    @cached_property
+    def limited(self) -> list[Route]:
+        """Return the routes that take alerts at some hours only."""
+        return [route for route in self.by_id.values() if route.weekdays]
+
+    def begun(self, at: datetime) -> datetime | None:
+        """Return when the last hours began of those that last at a time; None where none do."""
+        nearest = (next(route.weekly.following(at, at + DAY), None) for route in self.limited)
+        return max((begins for begins, _ends in filter(None, nearest) if begins <= at), default=None)
+
+    def edges(self, labels: Mapping[str, str], start: datetime, end: datetime) -> Iterator[datetime]:
+        """Yield the moments within a time at which an alert with these labels may take another way."""
+        for route in self.limited:
+            if route.fits(labels):
+                for window in route.weekly.following(start, end):
+                    yield from (moment for moment in window if start < moment < end)
+
+    def way(self, labels: Mapping[str, str], at: datetime) -> Way:
+        """Return the way of an alert with these labels at a time: the deepest routes that fit, first ones first."""
+        ends = [end for root in self.children[None][:1] for end in self._ends(root, labels, at, ())]
         channels = frozenset(channel.pk for route, _path in ends for channel in self._channels(route))
         route, path = ends[0]
         return Way(route, path, channels)
 
     def _ends(
-        self, route: Route, labels: Mapping[str, str], above: tuple[str, ...]
+        self, route: Route, labels: Mapping[str, str], at: datetime, above: tuple[str, ...]
     ) -> list[tuple[Route, tuple[str, ...]]]:
         path = (*above, route.name)
         found: list[tuple[Route, tuple[str, ...]]] = []
         for child in self.children.get(route.pk, ()):
-            if child.fits(labels):
-                found += self._ends(child, labels, path)
+            if child.takes(labels, at):
+                found += self._ends(child, labels, at, path)
                 if not child.goes_on:
                     break
         return found or [(route, path)]

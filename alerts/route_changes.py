@@ -1,6 +1,7 @@
 """Changing the tree of routes, with the audit: what the pages and the API do."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -8,16 +9,18 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import AuditEntry, User
-from alerts import matchers
+from alerts import hours, matchers
 from alerts.matchers import MatcherError
 from alerts.models import Channel
 from alerts.route import Route, Step, Tree
 from alerts.text import storable
 
-FIELDS = ("name", "position", "matchers", "group_by", "interval_seconds", "repeat_seconds", "goes_on")
+HOURS = ("weekdays", "starts", "ends", "zone")
+FIELDS = ("name", "position", "matchers", "group_by", "interval_seconds", "repeat_seconds", "goes_on", *HOURS)
 LABELS_LIMIT, DEPTH_LIMIT, ROUTES_LIMIT = 10, 8, 500
 # A route that told of news more often, or never again, would be a mistake.
 SHORTEST_REPEAT, LONGEST_SECONDS = 60, 30 * 86_400
+FURTHEST = timedelta(days=731)
 SHORTEST_STEP, LONGEST_STEP, STEPS_LIMIT = 60, 7 * 86_400, 10
 
 
@@ -68,11 +71,17 @@ def delete_step(by: User, step: Step) -> None:
         step.delete()
 
 
-def _save(route: Route, given: Mapping[str, Any], channels: Iterable[Channel] | None) -> None:
+def fill(route: Route, given: Mapping[str, Any]) -> Route:
+    """Return the route with the fields that are given, not kept yet. Raise ValidationError, by field."""
     for name in FIELDS:
         if name in given:
             setattr(route, name, storable(given[name]))
     check(route)
+    return route
+
+
+def _save(route: Route, given: Mapping[str, Any], channels: Iterable[Channel] | None) -> None:
+    fill(route, given)
     with transaction.atomic():
         route.save()
         if channels is not None:
@@ -97,6 +106,10 @@ def check(route: Route) -> None:
         raise ValidationError({"repeat_seconds": _("Give a time between a minute and 30 days.")})
     if not 0 <= route.interval_seconds <= LONGEST_SECONDS:
         raise ValidationError({"interval_seconds": _("Give a time of at most 30 days.")})
+    if route.weekdays:
+        hours.check(route)
+    if route.weekdays and route.parent_id is None:
+        raise ValidationError({"weekdays": _("The first route takes everything, at any hour.")})
 
 
 def depth(route: Route) -> int:
@@ -112,6 +125,13 @@ def labels_of(lines: Sequence[str]) -> dict[str, str]:
     if not all(name.strip() and sign for name, sign, _value in pairs):
         raise ValidationError({"labels": _("Write one label a line, such as cache=game-cache.")})
     return {name.strip(): value.strip() for name, _sign, value in pairs}
+
+
+def moment_of(at: datetime | None, now: datetime) -> datetime:
+    """Return when an alert is thought to fire, now where nothing is given. Raise ValidationError where it is far."""
+    if at is not None and abs(at - now) > FURTHEST:
+        raise ValidationError({"at": _("Give a time within two years.")})
+    return at or now
 
 
 def branches() -> list[tuple[int, Route]]:

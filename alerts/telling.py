@@ -17,7 +17,7 @@ from alerts.change import Change, transition
 from alerts.decision import Decision
 from alerts.hiding import SEVERITIES, Screen, labels_of
 from alerts.message import Message
-from alerts.models import Channel, Incident, IncidentQuerySet, Kind, Reason
+from alerts.models import Channel, Delivery, Incident, IncidentQuerySet, Kind, Reason
 from alerts.route import Tree, Way
 
 What = Decision.What
@@ -48,7 +48,7 @@ class Desk:
         """Give alerts that begin to fire their incident, opening it where there is none; causes come first."""
         groups: dict[str, list[tuple[Alert, Way]]] = defaultdict(list)
         for alert in sorted(alerts, key=hiding.width):
-            way = self.tree.way(labels_of(alert))
+            way = self.tree.way(labels_of(alert), self.at)
             groups[way.subject(labels_of(alert))].append((alert, way))
         for subject, members in groups.items():
             self._open_or_join(subject, members)
@@ -92,7 +92,7 @@ class Desk:
         return True
 
     def channel_ids(self, alerts: Iterable[Alert]) -> set[int]:
-        return {pk for alert in alerts for pk in self.tree.way(labels_of(alert)).channel_ids}
+        return {pk for alert in alerts for pk in self.tree.way(labels_of(alert), self.at).channel_ids}
 
     def _open(self, subject: str, members: Sequence[tuple[Alert, Way]]) -> Incident:
         alerts, way = [alert for alert, _way in members], members[0][1]
@@ -140,7 +140,7 @@ class Desk:
         if told and not is_again:
             outbox.enqueue(incident, Kind.UPDATE, message)
         what = What.TOLD if ids else What.NOWHERE
-        self.decide(incident, what, seen[0], path=self.tree.way(labels_of(seen[0])).path, alerts=len(seen))
+        self.decide(incident, what, seen[0], path=self.tree.way(labels_of(seen[0]), self.at).path, alerts=len(seen))
         Alert.objects.filter(pk__in=[alert.pk for alert in seen]).update(told_at=self.at, kept_back="", behind=None)
         incident.told_at, incident.told_severity, incident.news_at = self.at, str(message.severity), None
         incident.title, incident.severity = message.title[:300], str(message.severity)
@@ -223,6 +223,8 @@ class Desk:
             elif self._is_due_again(incident):
                 self.decide(incident, What.REPEATED, None)
                 self.speak(incident, seen)
+            elif not incident.deliveries.exists() and self.channel_ids(seen):
+                self.speak(incident, seen)
         self._save()
 
     def escalate(self, incident: Incident) -> None:
@@ -299,6 +301,9 @@ def desk_of(incident: Incident, at: datetime) -> Desk:
 def due(at: datetime) -> IncidentQuerySet:
     """Return the open incidents that time may have brought something for, causes before what they hide."""
     repeat = Q(acknowledged_at=None, told_at__lte=at - F("route__repeat_seconds") * timedelta(seconds=1))
+    # Nobody was there for it; since then the hours of a route began.
+    begun = Tree.load().begun(at)
+    unheard = Q(told_at__lt=begun) & ~Exists(Delivery.objects.filter(incident=OuterRef("pk"))) if begun else Q()
     untold = Alert.objects.firing().filter(incident=OuterRef("pk"), told_at=None)
-    waits = Q(told_at=None) | Q(news_at__isnull=False) | repeat | Exists(untold) | Q(snoozed_until__lte=at)
+    waits = Q(told_at=None) | Q(news_at__isnull=False) | repeat | Exists(untold) | Q(snoozed_until__lte=at) | unheard
     return Incident.objects.open().filter(waits, alerts__isnull=False).distinct().order_by("pk")

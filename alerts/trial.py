@@ -275,7 +275,7 @@ def _pages(fired: Sequence[Episode], end: datetime) -> list[datetime]:
     by_subject: dict[str, list[Episode]] = defaultdict(list)
     for episode in fired:
         labels = labels_of(episode.alert) | {"severity": episode.severity}
-        by_subject[tree.way(labels).subject(labels)].append(episode)
+        by_subject[tree.way(labels, episode.fired_at or end).subject(labels)].append(episode)
     return sorted(at for episodes in by_subject.values() for at in _openings(episodes, end))
 
 

@@ -6,38 +6,23 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
-from zoneinfo import ZoneInfo
 
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from alerts import matchers
+from alerts.hours import Hours
 from alerts.matchers import Matcher
-from alerts.recurrence import Weekly
-
-WEEKDAYS = (
-    (0, _("Monday")),
-    (1, _("Tuesday")),
-    (2, _("Wednesday")),
-    (3, _("Thursday")),
-    (4, _("Friday")),
-    (5, _("Saturday")),
-    (6, _("Sunday")),
-)
 
 
-class Window(models.Model):
+class Window(Hours):
     """Alerts whose labels fit stay untold while it lasts. What was told before is still told to be over."""
 
     # Lines as people write them: alerts/matchers.py.
     matchers = models.JSONField()
     author = models.CharField(_("author"), max_length=150)
     comment = models.CharField(_("comment"), max_length=500)
-    weekdays = models.JSONField(default=list)
-    starts = models.TimeField(_("from"))
-    ends = models.TimeField(_("to"))
-    zone = models.CharField(_("time zone"), max_length=63)
     # From then on there is none any more.
     until = models.DateTimeField(_("until"))
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -54,10 +39,6 @@ class Window(models.Model):
     @cached_property
     def parsed(self) -> tuple[Matcher, ...]:
         return matchers.parse(self.matchers)
-
-    @cached_property
-    def weekly(self) -> Weekly:
-        return Weekly(frozenset(self.weekdays), self.starts, self.ends, ZoneInfo(self.zone))
 
     def hides(self, labels: Mapping[str, str]) -> bool:
         return matchers.fit(self.parsed, labels)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from accounts.models import AuditEntry, User
+from alerts import hours
 from alerts.silence_changes import checked_comment, parsed
 from alerts.text import storable
 from alerts.window import Window
@@ -24,14 +25,10 @@ def built(
 ) -> Window:
     """Return a window that is not kept yet. Raise ValidationError, by field."""
     kept = [str(matcher) for matcher in parsed([storable(line) for line in lines])]
-    days = sorted(set(weekdays))
-    if not days or not all(0 <= day <= 6 for day in days):
-        raise ValidationError({"weekdays": _("Choose one weekday at least.")})
-    if zone not in available_timezones():
-        raise ValidationError({"zone": _("There is no such time zone. Write one such as Europe/Berlin.")})
+    made = Window(matchers=kept, weekdays=weekdays, starts=starts, ends=ends, zone=zone, until=until)
+    hours.check(made)
     if not now < until <= now + LONGEST:
         raise ValidationError({"until": _(FAR)})
-    made = Window(matchers=kept, weekdays=days, starts=starts, ends=ends, zone=zone, until=until)
     if not made.following(now, 1):
         raise ValidationError({"until": _("It would never come before its end.")})
     return made

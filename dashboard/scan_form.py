@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import StyledField
 from accounts.models import User
-from alerts.window import WEEKDAYS
+from alerts.hours import WEEKDAYS
 from collectors.keyscan.models import Speed
 from collectors.keyscan.options import FIELDS, TOP_LIMIT, ScanOptions
 from fleet.models import Cache

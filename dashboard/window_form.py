@@ -11,8 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import StyledField
 from alerts import window_changes
+from alerts.hours import WEEKDAYS
 from alerts.silence_changes import COMMENT_LIMIT
-from alerts.window import WEEKDAYS, Window
+from alerts.window import Window
 
 CLOCK = forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
 

@@ -1,8 +1,10 @@
 """Pages of routes: the tree, its forms, and the test of a way."""
 
+from datetime import date, time, timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEntry, Role
@@ -10,6 +12,7 @@ from accounts.tests.cast import client_of
 from alerts.models import Channel, Route
 from alerts.route import Tree
 from alerts.tests.cast import channel
+from dashboard.tests.api import call
 
 pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script>"
@@ -235,3 +238,128 @@ def test_the_api_shows_steps(root: Route) -> None:
     (found,) = client_of().get("/api/v1/routes").json()["routes"]
 
     assert found["steps"] == [{"after_seconds": 600, "channels": ["second pager"]}]
+
+
+OFFICE: dict[str, Any] = {"weekdays": ["0", "1"], "starts": "09:00", "ends": "18:00", "zone": "Europe/Berlin"}
+
+
+def test_a_branch_may_have_hours(root: Route) -> None:
+    assert add(root, **OFFICE) == 302
+
+    made = Route.objects.get(parent=root)
+    assert (made.weekdays, made.starts, made.zone) == ([0, 1], time(9), "Europe/Berlin")
+    assert "only Monday, Tuesday 09:00–18:00 Europe/Berlin" in page()
+    assert 'value="09:00"' in page(f"/routes/{made.pk}/edit/")
+
+
+def test_its_hours_may_be_taken_away(root: Route) -> None:
+    add(root, **OFFICE)
+    made = Route.objects.get(parent=root)
+
+    client_of(Role.ADMIN).post(f"/routes/{made.pk}/edit/", GIVEN | {"zone": "Europe/Berlin"})
+
+    assert Route.objects.get(pk=made.pk).weekdays == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"starts": ""}, "Give the hours of these days"),
+        ({"weekdays": []}, "Choose the days of these hours"),
+        ({"weekdays": ["7"]}, "valid choice"),
+        ({"starts": "25:00"}, "valid time"),
+        ({"zone": "Mars/Base"}, "no such time zone"),
+        ({"zone": ""}, "no such time zone"),
+    ],
+)
+def test_hours_that_cannot_be_kept_are_said_at_the_form(root: Route, changes: dict[str, Any], words: str) -> None:
+    answer = client_of(Role.ADMIN).post(f"/routes/{root.pk}/new/", GIVEN | OFFICE | changes)
+
+    assert (answer.status_code, words in answer.content.decode()) == (400, True)
+
+
+def test_the_first_route_has_no_hours(root: Route) -> None:
+    answer = client_of(Role.ADMIN).post(f"/routes/{root.pk}/edit/", GIVEN | OFFICE | {"matchers": ""})
+
+    assert answer.status_code == 400
+    assert "Only on" not in page(f"/routes/{root.pk}/edit/")
+
+
+def preview(path: str, **changes: Any) -> str:
+    answer = client_of(Role.VIEWER).get(path, GIVEN | {"name": ""} | changes)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_it_says_what_a_route_does_while_one_types(root: Route) -> None:
+    pager = channel()
+
+    seen = preview(f"/routes/{root.pk}/new/preview/", channels=[pager.pk], goes_on="on", **OFFICE)
+
+    assert "Takes alerts with cache=game-*, only Monday, Tuesday 09:00–18:00 Europe/Berlin." in seen
+    assert "At other times the routes after it are looked at" in seen
+    assert f"Tells {pager.name}." in seen
+    assert seen.count("<li>") == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "at any time. Tells those of the route above."),
+        ({"matchers": "cache"}, "cannot be read"),
+        ({"zone": "Mars", "weekdays": ["1"], "starts": "01:00", "ends": "02:00"}, "no such time zone"),
+        ({"repeat_seconds": "soon"}, "such as 90s"),
+        ({"matchers": f"cache={HOSTILE}"}, "&lt;script&gt;"),
+    ],
+)
+def test_it_says_what_is_wrong_while_one_types(root: Route, changes: dict[str, Any], words: str) -> None:
+    seen = preview(f"/routes/{root.pk}/new/preview/", **changes)
+
+    assert words in seen
+    assert HOSTILE not in seen
+
+
+def test_the_first_route_is_described_too(root: Route) -> None:
+    seen = preview(f"/routes/{root.pk}/edit/preview/", matchers="")
+
+    assert "Takes every alert. Tells nobody: choose channels." in seen
+
+
+def a_monday() -> date:
+    today = timezone.now().date()
+    return today - timedelta(days=today.weekday())
+
+
+def test_the_test_says_who_would_be_told_within_a_week(root: Route) -> None:
+    root.channels.add(channel("night"))
+    add(root, channels=[str(channel("desk").pk)], **OFFICE)
+
+    seen = page(f"/routes/test/?labels=cache=game-1&at={a_monday()}T12:00")
+
+    assert "<dd>desk</dd>" in seen
+    assert seen.count("<li>") == 5
+
+
+@pytest.mark.parametrize("at", ["soon", "9999-12-31T12:00", "0001-01-01T00:00"])
+def test_a_time_that_makes_no_sense_is_said_to_be_so(root: Route, at: str) -> None:
+    assert "errorlist" in page(f"/routes/test/?labels=cache=game-1&at={at}")
+
+
+def test_the_api_shows_hours_and_who_would_be_told(root: Route) -> None:
+    add(root, channels=[str(channel("desk").pk)], **OFFICE)
+
+    rows = call(Role.VIEWER, "get", "/routes").json()["routes"]
+    sample = {"labels": {"cache": "game-1"}, "at": f"{a_monday()}T12:00:00Z"}
+    way = call(Role.VIEWER, "post", "/routes/test", sample).json()
+
+    assert [row["hours"] for row in rows] == [
+        None,
+        {"weekdays": [0, 1], "starts": "09:00", "ends": "18:00", "zone": "Europe/Berlin"},
+    ]
+    assert (way["path"], way["channels"]) == (["root", "game team"], ["desk"])
+    assert [spell["channels"] for spell in way["week"]] == [["desk"], [], ["desk"], [], ["desk"]]
+
+
+@pytest.mark.parametrize("at", ["soon", "9999-12-31T00:00:00Z"])
+def test_the_api_refuses_a_time_that_makes_no_sense(root: Route, at: str) -> None:
+    assert call(Role.VIEWER, "post", "/routes/test", {"labels": {"cache": "game-1"}, "at": at}).status_code == 400

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import admin_required, signed_in
-from alerts import route_changes
+from alerts import route_changes, route_words
 from alerts.models import Channel, Route, Step
 from alerts.route import Tree
-from dashboard.route_form import RouteForm, StepForm
+from alerts.spells import spells
+from dashboard.route_form import MomentForm, RouteForm, RoutePreviewForm, StepForm
 
 SAMPLE = "cache=game-cache\nrule=node-down\nseverity=critical"
+# How far ahead is shown who would be told, and how many of a route's next hours.
+SHOWN, COMING = timedelta(days=7), 5
 
 
 @require_safe
@@ -27,7 +33,7 @@ def routes(request: HttpRequest) -> HttpResponse:
         "tab": "routes",
         "has_channels": Channel.objects.exists(),
     }
-    return render(request, "alerts/routes.html", context | {"sample": SAMPLE})
+    return render(request, "alerts/routes.html", context | {"sample": SAMPLE, "moment_form": MomentForm()})
 
 
 @require_safe
@@ -35,11 +41,30 @@ def test_route(request: HttpRequest) -> HttpResponse:
     """Where an alert with the labels given would go."""
     try:
         labels = route_changes.labels_of(request.GET.get("labels", "")[:6_000].splitlines())
+        at = MomentForm(request.GET).moment(timezone.now())
     except ValidationError as error:
         return render(request, "alerts/_route_test.html", {"error": error.messages[0]})
-    way = Tree.load().way(labels)
-    context = {"way": way, "subject": way.subject(labels), "channels": Channel.objects.filter(pk__in=way.channel_ids)}
-    return render(request, "alerts/_route_test.html", context)
+    found = spells(Tree.load(), labels, at, at + SHOWN)
+    names = dict(Channel.objects.values_list("pk", "name"))
+    rows = [(spell, sorted(names[pk] for pk in spell.way.channel_ids)) for spell in found]
+    way = found[0].way
+    return render(request, "alerts/_route_test.html", {"way": way, "subject": way.subject(labels), "rows": rows})
+
+
+@require_safe
+def preview(request: HttpRequest, pk: int, is_new: bool) -> HttpResponse:
+    """What a route as it is typed would do, and when."""
+    known, form = get_object_or_404(Route.objects.select_related("parent"), pk=pk), RoutePreviewForm(request.GET)
+    if not form.is_valid():
+        return render(request, "alerts/_route_preview.html", {"errors": form.errors})
+    try:
+        route = route_changes.fill(Route(parent=known) if is_new else known, form.given() | {"name": "-"})
+    except ValidationError as error:
+        return render(request, "alerts/_route_preview.html", {"errors": error.message_dict})
+    now = timezone.now()
+    coming = list(islice(route.weekly.following(now, now + SHOWN), COMING)) if route.weekdays else []
+    words = route_words.sentence(route, form.cleaned_data["channels"])
+    return render(request, "alerts/_route_preview.html", {"words": words, "coming": coming})
 
 
 @admin_required
@@ -78,6 +103,7 @@ def form_page(
     request: HttpRequest, form: RouteForm, route: Route | None, parent: Route | None, step: StepForm | None = None
 ) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "route": route, "parent": parent, "step_form": step or StepForm()}
+    context["only_branches"] = ("matchers", *route_changes.HOURS)
     if route:
         own = list(route.steps.prefetch_related("channels"))
         context |= {"steps": own or Tree.load().steps(route.pk), "are_own": bool(own)}

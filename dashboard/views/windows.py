@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import operator_required, signed_in
 from alerts import window_changes
-from alerts.window import WEEKDAYS, Window
+from alerts.window import Window
 from dashboard.window_form import WindowForm, WindowPreviewForm
 
 # The next times of one that is kept, and of one that is typed.
@@ -28,15 +28,10 @@ def windows(request: HttpRequest) -> HttpResponse:
 def windows_page(request: HttpRequest, form: WindowForm) -> HttpResponse:
     now = timezone.now()
     rows = [
-        {"window": one, "coming": one.following(now, COMING), "is_on": one.covers(now), "days": day_words(one)}
-        for one in Window.objects.all()
+        {"window": one, "coming": one.following(now, COMING), "is_on": one.covers(now)} for one in Window.objects.all()
     ]
     context = {"form": form, "rows": rows, "tab": "windows"}
     return render(request, "alerts/windows.html", context, status=400 if form.errors else 200)
-
-
-def day_words(window: Window) -> str:
-    return ", ".join(str(words) for day, words in WEEKDAYS if day in window.weekdays)
 
 
 @operator_required
