@@ -7,7 +7,7 @@ from alerts.gates import GATES
 from alerts.measures import DOWN, measure
 from alerts.spec import Across, Join, NoData, Per, Spec, Term
 from collectors.event import Kind as EventKind
-from collectors.windows import Read
+from collectors.windows import Read, Reading
 
 
 def meaning(spec: Spec) -> str:
@@ -108,9 +108,16 @@ def compared(term: Term, bound: float | None) -> str:
 
 def unit(term: Term) -> str:
     """Return the unit of what is compared with the bound."""
-    own = {Read.FORECAST: "seconds", Read.SHARE: "ratio", Read.DEVIATION: "×"}
-    found = own.get(term.reading.how) or measure(term.reading.metric).unit
+    found = read_unit(term.reading)
     return "" if found == "claim" else found
+
+
+def read_unit(reading: Reading) -> str:
+    """Return the unit of what a reading gives: seconds for a forecast, none of the metric's for shares of time."""
+    own = {Read.FORECAST: "seconds", Read.SHARE: "ratio", Read.DEVIATION: "×"}
+    found = measure(reading.metric).unit
+    # What counts per second is an amount once it is added up.
+    return own.get(reading.how) or (found.removesuffix("/s") if reading.how is Read.INCREASE else found)
 
 
 def places(spec: Spec) -> list[str]:

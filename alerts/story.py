@@ -11,14 +11,13 @@ from django.utils.translation import ngettext
 
 from alerts.alert import Alert
 from alerts.figures import figure, span
-from alerts.measures import measure
 from alerts.message import Fact, Message, Severity
 from alerts.models import Incident
 from alerts.reason import Reason
 from alerts.rule import Rule
 from alerts.spec_form import SpecError
+from alerts.spec_words import read_unit
 from collectors.metrics.lookup import UnknownMetricError
-from collectors.windows import Read
 
 # Alerts that a message lists; it counts the others.
 LISTED = 20
@@ -105,15 +104,11 @@ def amount(alert: Alert) -> str:
 
 
 def unit(rule: Rule | None) -> str:
-    """Return the unit of the value that stands for a rule: seconds for a forecast, none for shares of time."""
+    """Return the unit of the value that stands for a rule; "" where it has none."""
     try:
         if rule is None:
             return ""
-        reading = rule.spec.terms[rule.spec.leading()].reading
-        own = {Read.FORECAST: "seconds", Read.SHARE: "ratio", Read.DEVIATION: "×"}
-        unit = measure(reading.metric).unit
-        # What counts per second is an amount once it is added up.
-        return own.get(reading.how) or (unit.removesuffix("/s") if reading.how is Read.INCREASE else unit)
+        return read_unit(rule.spec.terms[rule.spec.leading()].reading)
     except (SpecError, UnknownMetricError):
         return ""
 

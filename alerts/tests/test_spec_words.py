@@ -54,6 +54,19 @@ def test_a_forecast_is_a_time() -> None:
 
 
 @pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        ("increase", "within 1 h is above 5 connections (warning)"),
+        ("rate", "over 1 h is above 5 connections/s (warning)"),
+    ],
+)
+def test_what_is_added_up_is_an_amount(read: str, said: str) -> None:
+    term = {"metric": "rejected_connections", "read": read, "over": "1h", "warning": 5, "critical": 60}
+
+    assert said in words(term)
+
+
+@pytest.mark.parametrize(
     ("join", "said"), [("all", "as soon as all of this is true: memory"), ("any", "one of this is true: memory")]
 )
 def test_it_joins_conditions(join: str, said: str) -> None:
