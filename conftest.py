@@ -63,7 +63,8 @@ def empty_tables_without_models(sender: AppConfig, **_: object) -> None:
     if sender.label == "collectors":
         with connection.cursor() as cursor:
             cursor.execute(
-                "TRUNCATE sample, detail, node_latest, cache_latest, node_trend, rollup_5m, rollup_1h, rollup_late"
+                "TRUNCATE sample, detail, node_latest, cache_latest, node_trend,"
+                " rollup_5m, rollup_1h, rollup_8h, rollup_mark, rollup_late"
             )
 
 

@@ -209,7 +209,7 @@ def _rollups(report: Report, ours: Ours) -> None:
     retention.roll_up(datetime.now(UTC) + timedelta(hours=2))
     spent = sum(meter.read().values())
     if rows:
-        report.add(Row("rollups of both tiers, per 1,000", "s", spent * 1000 / rows))
+        report.add(Row("rollups, per 1,000", "s", spent * 1000 / rows))
 
 
 def _rows_to_roll() -> float:

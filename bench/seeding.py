@@ -63,7 +63,7 @@ def seed(caches: int, minutes: int, hours: int) -> Seeded:
 
 
 def _repeat(node_ids: Sequence[int], newest: int) -> None:
-    """Give nodes the same day in hourly rollups for DAYS days before."""
+    """Give nodes the same day in hourly rollups for DAYS days before, and what those make together."""
     for day in range(1, DAYS + 1):
         ensure_partition("rollup_1h", moment(newest - day * DAY))
     columns = "mean, minimum, maximum, last, samples"
@@ -74,6 +74,9 @@ def _repeat(node_ids: Sequence[int], newest: int) -> None:
             " WHERE node_id = ANY(%s)",
             [DAYS, list(node_ids)],
         )
+        cursor.execute("DELETE FROM rollup_mark WHERE tier = %s", [retention.MERGED])
+    while retention.roll_up():
+        pass
 
 
 def _ordinary_cache(number: int) -> list[Node]:

@@ -22,7 +22,7 @@ from collectors.series import Series
 METRIC = "used_memory"
 # Name, seconds, and how many times Prometheus' time ours may take at most.
 WINDOWS = (("1 h", HOUR, 1.8), ("24 h", DAY, 1.0), ("30 d", 30 * DAY, 0.5))
-ROWS_A_DAY = {"sample": DAY // INTERVAL_SECONDS, "rollup_5m": 288, "rollup_1h": 24}
+ROWS_A_DAY = {"sample": DAY // INTERVAL_SECONDS, "rollup_5m": 288, "rollup_1h": 24, "rollup_8h": 3}
 WHOLE_DAYS = 90
 BYTES_BAR, WHOLE_BAR = 3.8, 1.0
 # Rollups keep four-byte floats: seven digits.

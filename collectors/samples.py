@@ -2,8 +2,8 @@
 
 Tables (collectors/migrations/0002): `sample` has one wide row a node and tick, in day partitions;
 `node_latest` and `cache_latest` hold what pages show now; `detail` keeps all other numbers every few
-minutes as arrays; `rollup_5m` and `rollup_1h` are made by collectors/retention.py. Nobody else names
-these tables, so that closed days can be stored in another way later.
+minutes as arrays; `rollup_5m`, `rollup_1h` and `rollup_8h` are made by collectors/retention.py. Nobody else
+names these tables, so that closed days can be stored in another way later.
 """
 
 from collections.abc import Iterable, Sequence

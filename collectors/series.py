@@ -1,9 +1,9 @@
 """Read samples as series for charts: per node, or a whole cache as sum, maximum, minimum and mean.
 
 A series comes from the coarsest tier that still gives enough points: raw samples up to three hours,
-five-minute rollups up to ten days, one-hour rollups beyond; its newest end, not yet rolled up, comes from
-the finer tiers. Points lie on a grid of `step` seconds from `start`; a point without a sample is None and
-stays a gap.
+five-minute rollups up to ten days, one-hour rollups up to sixty, eight-hour rollups beyond; its newest end,
+not yet rolled up, comes from the finer tiers. Points lie on a grid of `step` seconds from `start`; a point
+without a sample is None and stays a gap.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,13 @@ from fleet.models import Cache
 
 RAW_SPAN = timedelta(hours=3)
 FIVE_MINUTE_SPAN = timedelta(days=10)
+# Beyond it a line of a point every eight hours has enough of them, and reads no more rows than one of a day.
+HOUR_SPAN = timedelta(days=60)
 TIER_SECONDS = {"raw": 1, "detail": 300, **series_sql.WIDTH}
 DEFAULT_POINTS = 500
 # A ceiling for one answer: 200 nodes x 12 metrics of 500 points is already 1.2 million numbers.
 MAX_POINTS = 2_000
-STEPS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800)
+STEPS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 28800, 43200, 86400, 172800)
 
 
 class RangeError(ValueError):
@@ -59,6 +61,8 @@ class Series:
     count: int
     lines: list[Line]
     nodes: list[int | None] = field(default_factory=list)
+    # Who measured: what we read from the nodes, or the service that runs them.
+    source: str = "nodes"
 
     @property
     def times(self) -> list[int]:
@@ -97,7 +101,9 @@ def tier_of(start: datetime, end: datetime, now: datetime | None = None) -> str:
     span, age = end - start, (now or timezone.now()) - start
     if span <= RAW_SPAN and age <= timedelta(days=settings.RETENTION_RAW_DAYS):
         return "raw"
-    return "5m" if span <= FIVE_MINUTE_SPAN and age <= timedelta(days=settings.RETENTION_5M_DAYS) else "1h"
+    if span <= FIVE_MINUTE_SPAN and age <= timedelta(days=settings.RETENTION_5M_DAYS):
+        return "5m"
+    return "1h" if span <= HOUR_SPAN else "8h"
 
 
 def grid_of(start: datetime, end: datetime, interval: int, step: int | None = None, detail: bool = False) -> Grid:
@@ -109,6 +115,8 @@ def grid_of(start: datetime, end: datetime, interval: int, step: int | None = No
     if seconds <= 0:
         raise RangeError("The range ends before it begins: make `to` later than `from`.")
     tier = "detail" if detail else tier_of(start, end)
+    # Who asks for a finer step than the coarsest tier has gets it, as far as hours go.
+    tier = "1h" if tier == "8h" and step and step < TIER_SECONDS[tier] else tier
     finest = max(interval if tier == "raw" else TIER_SECONDS[tier], step or 0)
     # Whole multiples of the tier's own spacing, so that every point holds the same number of samples.
     base = interval if tier == "raw" else TIER_SECONDS[tier]

@@ -15,9 +15,9 @@ from collectors.metrics.lookup import Shown
 from collectors.metrics.slots import SLOT
 
 Row = Sequence[Any]
-FINER = {"1h": "5m", "5m": "raw"}
-TABLE = {"5m": "rollup_5m", "1h": "rollup_1h"}
-WIDTH = {"5m": 300, "1h": 3600}
+FINER = {"8h": "1h", "1h": "5m", "5m": "raw"}
+TABLE = {"5m": "rollup_5m", "1h": "rollup_1h", "8h": "rollup_8h"}
+WIDTH = {"5m": 300, "1h": 3_600, "8h": 28_800}
 LOOK_BACK = timedelta(seconds=rates.RATE_GAP_SECONDS)
 
 
@@ -34,10 +34,10 @@ def pieces(tier: str, start: datetime, end: datetime) -> list[Piece]:
     """Return the stretches to read: `tier` up to where it is complete, the newest end from finer tiers."""
     if tier in {"raw", "detail"}:
         return [Piece(tier, start, end)]
-    marks = _marks()
+    done = marks()
     found: list[Piece] = []
     while tier != "raw" and start < end:
-        until = min(end, marks.get(tier, start))
+        until = min(end, done.get(tier, start))
         if until > start:
             found.append(Piece(tier, start, until))
             start = until
@@ -45,7 +45,8 @@ def pieces(tier: str, start: datetime, end: datetime) -> list[Piece]:
     return [*found, Piece("raw", start, end)] if start < end else found
 
 
-def _marks() -> dict[str, datetime]:
+def marks() -> dict[str, datetime]:
+    """Return up to when each tier is complete."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT tier, until FROM rollup_mark")
         return dict(cursor.fetchall())
@@ -101,25 +102,40 @@ def by_node(
 ) -> list[Row]:
     """Return a row a node: its id, the list of its points, then lists of mean, min and max of each metric.
 
-    With `single`, every point of raw samples holds one at most. Such pieces, and rollups as wide as the
-    step, are handed over as they are; no point of theirs lies on a border.
+    With `single`, every point of raw samples holds one at most.
+    """
+    points, arguments = _points(found, ids, metrics, start, step, single)
+    # A list a node is read in one go, where a row a point would be an object for each number.
+    lists = "".join(f", array_agg({kind}{i})" for i in range(len(metrics)) for kind in ("mean", "low", "high"))
+    return _fetch(f"SELECT node_id, array_agg(point){lists} FROM ({points}) AS points GROUP BY 1", arguments)
+
+
+def _points(
+    found: Sequence[Piece],
+    ids: list[int],
+    metrics: Sequence[Shown],
+    start: int,
+    step: int,
+    single: bool,
+    with_primary: bool = False,
+) -> tuple[str, list[object]]:
+    """Return SQL giving a row for each point of a node, and its parameters.
+
+    Raw samples of which a point holds one at most, and rollups as wide as the step, are handed over as they are;
+    no point of theirs lies on a border.
     """
     given = [piece for piece in found if (single if piece.tier == "raw" else WIDTH.get(piece.tier) == step)]
     rest = [piece for piece in found if piece not in given]
-    queries = [
-        _per_node(part, ids, metrics, _point(start, step), aggregated=part is rest) for part in (given, rest) if part
-    ]
-    # A list a node is read in one go, where a row a point would be an object for each number.
-    lists = "".join(f", array_agg({kind}{i})" for i in range(len(metrics)) for kind in ("mean", "low", "high"))
+    point = _point(start, step)
+    queries = [_per_node(part, ids, metrics, point, part is rest, with_primary) for part in (given, rest) if part]
     union = " UNION ALL ".join(text for text, _ in queries)
-    sql = f"SELECT node_id, array_agg(point){lists} FROM ({union}) AS points GROUP BY 1"
-    return _fetch(sql, [argument for _, arguments in queries for argument in arguments])
+    return union, [argument for _, arguments in queries for argument in arguments]
 
 
 def _per_node(
-    found: Sequence[Piece], ids: list[int], metrics: Sequence[Shown], point: str, aggregated: bool
+    found: Sequence[Piece], ids: list[int], metrics: Sequence[Shown], point: str, aggregated: bool, with_primary: bool
 ) -> tuple[str, list[object]]:
-    source, arguments = _source(found, ids, metrics)
+    source, arguments = _source(found, ids, metrics, with_primary)
     plain = _is_plain(found)
     shape = _node_aggregates if aggregated else _node_values
     columns = ", ".join(
@@ -127,8 +143,9 @@ def _per_node(
         for i in range(len(metrics))
         for kind, expression in zip(("mean", "low", "high"), shape(plain, i), strict=True)
     )
+    primary = f", {'bool_or(was_primary)' if aggregated else 'was_primary'} AS was_primary" if with_primary else ""
     grouped = " GROUP BY 1, 2" if aggregated else ""
-    return f"SELECT node_id, {point} AS point, {columns} FROM ({source}) AS v{grouped}", arguments
+    return f"SELECT node_id, {point} AS point{primary}, {columns} FROM ({source}) AS v{grouped}", arguments
 
 
 def _node_values(is_plain: bool, i: int) -> tuple[str, str, str]:
@@ -155,30 +172,16 @@ def by_cache(found: Sequence[Piece], ids: list[int], metrics: Sequence[Shown], s
 
     Amounts of data are summed over the nodes that were primaries then, those of connections and traffic over all.
     """
-    source, arguments = _source(found, ids, metrics, with_primary=True)
-    named = _named_node_columns(_is_plain(found), metrics)
+    # A second sample of a node in a point, from a time of faster polls, must not be added up as a second node.
+    points, arguments = _points(found, ids, metrics, start, step, single=False, with_primary=True)
     outer = ", ".join(_cache_aggregate(metric, i) for i, metric in enumerate(metrics))
-    sql = f"""
-        SELECT point, count(*)::int, {outer} FROM (
-            SELECT node_id, {_point(start, step)} AS point, bool_or(was_primary) AS was_primary, {named}
-            FROM ({source}) AS v GROUP BY 1, 2
-        ) AS nodes GROUP BY 1
-    """
-    return _fetch(sql, arguments)
-
-
-def _named_node_columns(is_plain: bool, metrics: Sequence[Shown]) -> str:
-    parts = []
-    for i in range(len(metrics)):
-        mean, low, high = _node_aggregates(is_plain, i)
-        parts += [f"{mean} AS mean{i}", f"{low} AS min{i}", f"{high} AS max{i}"]
-    return ", ".join(parts)
+    return _fetch(f"SELECT point, count(*)::int, {outer} FROM ({points}) AS nodes GROUP BY 1", arguments)
 
 
 def _cache_aggregate(metric: Shown, i: int) -> str:
     only = " FILTER (WHERE was_primary)" if metric.over_nodes == "primaries" else ""
     total = "NULL::float8" if metric.over_nodes == "max" else f"sum(mean{i}){only}"
-    return f"{total}, max(max{i}), min(min{i}), avg(mean{i})"
+    return f"{total}, max(high{i}), min(low{i}), avg(mean{i})"
 
 
 def _source(

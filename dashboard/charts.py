@@ -306,6 +306,7 @@ def words() -> dict[str, str]:
         "tierdetail": gettext("samples taken every five minutes"),
         "tier5m": gettext("means of five minutes"),
         "tier1h": gettext("means of an hour"),
+        "tier8h": gettext("means of eight hours"),
         "tierother": gettext("counts of whole intervals"),
         "copied": gettext("Link copied."),
         "linked": gettext("The link is now in the address bar; copy it from there."),

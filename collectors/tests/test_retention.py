@@ -15,7 +15,10 @@ from fleet.models import Node
 pytestmark = pytest.mark.django_db
 
 
-def rollups(table: str, name: str) -> list[tuple[datetime, int, float, float, float, float]]:
+Rollup = tuple[datetime, int, float | None, float | None, float | None, float | None]
+
+
+def rollups(table: str, name: str) -> list[Rollup]:
     slot = SLOT[name]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -76,6 +79,96 @@ def test_it_catches_up_after_an_outage_and_is_idempotent() -> None:
 
     assert (first, again) == (24 + 2, 0)
     assert len(rollups("rollup_5m", "keys")) == 24
+
+
+HOUR = 3_600
+
+
+def test_it_adds_eight_hours_up_from_hours_by_their_samples() -> None:
+    cache_with_nodes()
+    node = Node.objects.get()
+    samples.write([reading(node, s, keys=k) for s, k in ((0, 10), (15, 40), (30, 10), (HOUR, 100))])
+
+    retention.roll_up(noon(4 * HOUR + 60))
+
+    assert rollups("rollup_8h", "keys") == [(noon(-4 * HOUR), 4, 40, 10, 100, 100)]
+
+
+def test_hours_that_do_not_know_a_number_have_no_weight_in_eight() -> None:
+    cache_with_nodes()
+    node = Node.objects.get()
+    samples.write([reading(node, 0, keys=10), *(reading(node, HOUR + s) for s in (0, 15, 30))])
+
+    retention.roll_up(noon(4 * HOUR + 60))
+
+    assert rollups("rollup_8h", "keys") == [(noon(-4 * HOUR), 4, 10, 10, 10, None)]
+    assert [row[1:] for row in rollups("rollup_8h", "expires")] == [(4, None, None, None, None)]
+
+
+def test_eight_hours_wait_for_their_last_hour() -> None:
+    cache_with_nodes()
+    samples.write([reading(Node.objects.get(), 0, keys=1)])
+
+    retention.roll_up(noon(4 * HOUR + 29))
+
+    assert len(rollups("rollup_1h", "keys")) == 1
+    assert rollups("rollup_8h", "keys") == []
+
+
+def test_eight_hours_are_made_again_when_a_sample_comes_late() -> None:
+    cache_with_nodes()
+    node = Node.objects.get()
+    samples.write([reading(node, 0, keys=10)])
+    retention.roll_up(noon(4 * HOUR + 60))
+
+    samples.write([reading(node, 15, keys=30)])
+    retention.roll_up(noon(4 * HOUR + 120))
+
+    assert rollups("rollup_8h", "keys") == [(noon(-4 * HOUR), 2, 20, 10, 30, 30)]
+
+
+def hours_from_before(days: int) -> None:
+    """Store an hour with keys, and the same hour some days ago, as if there had never been eight hours."""
+    cache_with_nodes()
+    samples.write([reading(Node.objects.get(), 0, keys=10)])
+    retention.roll_up(noon(4 * HOUR + 60))
+    partitions.ensure_partition("rollup_1h", noon() - timedelta(days=days))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO rollup_1h (at, node_id, samples, mean, minimum, maximum, last)"
+            " SELECT at - make_interval(days => %s), node_id, samples, mean, minimum, maximum, last FROM rollup_1h",
+            [days],
+        )
+        cursor.execute("DELETE FROM rollup_8h")
+        cursor.execute("DELETE FROM rollup_mark WHERE tier = '8h'")
+
+
+def test_it_adds_up_the_hours_that_were_there_before() -> None:
+    hours_from_before(days=20)
+
+    retention.roll_up(noon(4 * HOUR + 120))
+
+    first = noon(-4 * HOUR) - timedelta(days=20)
+    assert [row[0] for row in rollups("rollup_8h", "keys")] == [first, noon(-4 * HOUR)]
+
+
+def test_old_hours_are_added_up_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    hours_from_before(days=20)
+    monkeypatch.setattr(retention, "CATCH_UP_SECONDS", 0)
+
+    done = [retention.roll_up(noon(4 * HOUR + 120)) for _ in range(4)]
+
+    assert done == [21, 21, 19, 0]
+    assert len(rollups("rollup_8h", "keys")) == 2
+
+
+def test_hours_that_will_soon_be_dropped_are_not_added_up(settings: Settings) -> None:
+    hours_from_before(days=20)
+    settings.RETENTION_RAW_DAYS = settings.RETENTION_5M_DAYS = settings.RETENTION_1H_DAYS = 10
+
+    retention.roll_up(noon(4 * HOUR + 120))
+
+    assert [row[0] for row in rollups("rollup_8h", "keys")] == [noon(-4 * HOUR)]
 
 
 def test_it_gives_a_trend_after_ten_minutes() -> None:

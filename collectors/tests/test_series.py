@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 
 from collectors import retention, samples, series
 from collectors.metrics.lookup import NAMES, UnknownMetricError, shown
@@ -122,6 +123,34 @@ def test_it_gives_the_same_from_rollups_as_from_samples(by: str) -> None:
         assert [line.maximum for line in new.lines] == [pytest.approx(line.maximum) for line in old.lines]
 
 
+@pytest.mark.parametrize("by", ["node", "cache"])
+def test_it_gives_the_same_from_eight_hours_as_from_hours(by: str) -> None:
+    cache = cache_with_nodes(shards=2)
+    fill(cache, 5)
+    names, start, end = ["used_memory", "commands_per_second"], noon() - timedelta(days=80), noon(12 * 3600)
+    retention.roll_up(noon(3_700))
+    before = series.read(cache, names, start, end, by=by)
+
+    retention.roll_up(noon(5 * 3_600))
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM rollup_1h")
+    after = series.read(cache, names, start, end, by=by)
+
+    assert [(one.tier, one.step) for one in after] == [("8h", 28_800)] * 2
+    assert after == before
+    assert any(value is not None for value in after[0].lines[0].mean)
+
+
+def test_it_counts_a_node_once_in_a_point_that_holds_more_of_its_samples() -> None:
+    cache = cache_with_nodes()
+    for seconds in (0, 5, 10):
+        samples.write([reading(Node.objects.get(), seconds, used_memory=1_000)])
+
+    (found,) = series.read(cache, ["used_memory"], noon(), noon(15))
+
+    assert (found.lines[0].mean, found.nodes) == ([1_000], [1])
+
+
 def test_it_adds_the_newest_end_that_is_not_rolled_up_yet() -> None:
     cache = cache_with_nodes()
     fill(cache, 30)
@@ -151,7 +180,7 @@ def test_it_can_read_every_metric_of_the_catalogue_from_every_tier(name: str) ->
     fill(cache, 2)
     retention.roll_up(noon(600))
 
-    for span in (timedelta(minutes=5), timedelta(days=1), timedelta(days=20)):
+    for span in (timedelta(minutes=5), timedelta(days=1), timedelta(days=20), timedelta(days=70)):
         for by in ("node", "cache"):
             (found,) = series.read(cache, [name], noon(), noon() + span, by=by)
             assert found.unit == shown(name).unit
@@ -191,7 +220,7 @@ def test_it_refuses_too_many_points() -> None:
         (timedelta(hours=24), 15, "5m", 300),
         (timedelta(days=7), 15, "5m", 1800),
         (timedelta(days=30), 15, "1h", 7200),
-        (timedelta(days=90), 15, "1h", 21600),
+        (timedelta(days=90), 15, "8h", 28800),
     ],
 )
 def test_it_chooses_a_tier_and_step_by_the_range(span: timedelta, interval: int, tier: str, step: int) -> None:

@@ -49,6 +49,19 @@ def test_a_step_that_is_asked_for_is_never_finer_and_never_too_much(span: int, i
         assert grid.count <= MAX_POINTS + 2
 
 
+@pytest.mark.parametrize(("step", "tier"), [(7_200, "1h"), (21_600, "1h"), (28_800, "8h")])
+def test_hours_are_read_for_a_step_that_is_finer_than_the_coarsest_tier(step: int, tier: str) -> None:
+    grid = grid_of(NOW - timedelta(days=90), NOW, 15, step=step)
+
+    assert (grid.step, grid.tier) == (step, tier)
+
+
+def test_90_days_have_no_more_points_than_a_day() -> None:
+    day, quarter = (grid_of(NOW - timedelta(days=days), NOW, 15) for days in (1, 90))
+
+    assert quarter.count <= day.count
+
+
 @pytest.mark.parametrize("seconds", [0, -1, -86_400])
 def test_a_range_that_is_empty_is_refused(seconds: int) -> None:
     with pytest.raises(RangeError, match="ends before it begins"):
@@ -62,6 +75,8 @@ def test_a_range_that_is_empty_is_refused(seconds: int) -> None:
         (timedelta(hours=3, seconds=1), timedelta(0), "5m"),
         (timedelta(days=10), timedelta(0), "5m"),
         (timedelta(days=10, seconds=1), timedelta(0), "1h"),
+        (timedelta(days=60), timedelta(0), "1h"),
+        (timedelta(days=60, seconds=1), timedelta(0), "8h"),
         (timedelta(hours=1), timedelta(days=2_000), "1h"),
         (timedelta(seconds=1), -timedelta(days=1), "raw"),
     ],
