@@ -14,6 +14,8 @@ from collectors.causes import sentence_of
 from collectors.client_reading import ClientReading as ClientReading
 from collectors.client_reading import ClientRows as ClientRows
 from collectors.client_reading import ClientTurn as ClientTurn
+from collectors.cloud.feed import CloudFeed as CloudFeed
+from collectors.cloud.feed import CloudPlace as CloudPlace
 from collectors.cloud.models import CloudInstance as CloudInstance
 from collectors.cloud.models import CloudProject as CloudProject
 from collectors.event import Event as Event
