@@ -19,6 +19,14 @@ Settings: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Chart:
+    """What an incident is about as a picture: an image, and the same in words."""
+
+    png: bytes
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sending:
     """One message on its way through one channel."""
 
@@ -35,6 +43,8 @@ class Sending:
     is_test: bool = False
     # What the channel remembered when it accepted an earlier message of the incident.
     handle: str = ""
+    # Only for kinds that show one, and only where something was measured.
+    chart: Chart | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +110,8 @@ class ChannelKind(ABC):
     # The least time between two messages, and how long to wait when told to slow down without a time.
     gap_seconds: ClassVar[float] = 0
     busy_seconds: ClassVar[float] = 30
+    # Whether it shows the chart of an incident.
+    shows_chart: ClassVar[bool] = False
     # Kinds of messages that the service has no use for; they count as accepted.
     ignores: ClassVar[frozenset[Kind]] = frozenset()
 

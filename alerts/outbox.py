@@ -21,7 +21,7 @@ from kombu.exceptions import OperationalError
 
 from alerts import fallbacks, wording
 from alerts.acknowledge_links import link_for
-from alerts.channel import Sending
+from alerts.channel import Chart, Sending
 from alerts.message import Message
 from alerts.models import Channel, Delivery, Incident, Kind
 from alerts.text import storable
@@ -94,6 +94,7 @@ class Claim:
 
     delivery: Delivery
     until: float
+    chart: Chart | None = None
 
     @property
     def channel(self) -> Channel:
@@ -111,6 +112,7 @@ class Claim:
             title=incident.title,
             is_test=incident.is_test,
             handle=getattr(row, "remembered", None) or "",
+            chart=self.chart,
         )
 
     def message(self) -> Message:

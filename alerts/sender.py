@@ -4,12 +4,13 @@ import logging
 import time
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import TypeAlias
 
 import orjson
 from django.db import connection
 
-from alerts import fallbacks, outbox
+from alerts import chart_image, fallbacks, outbox
 from alerts.causes import Cause
 from alerts.channel import ChannelKind, Final, Outcome, RetryAt, Settings, Unknown
 from alerts.channels import kind_of
@@ -48,7 +49,14 @@ def take(pool: ThreadPoolExecutor, running: Running) -> None:
         claims = outbox.claim(min(free, FOR_ONE), [pk for pk, count in held.items() if count >= FOR_ONE])
         if not claims:
             break
-        running.update({pool.submit(timed, claim): claim for claim in claims})
+        running.update({pool.submit(timed, claim): claim for claim in map(drawn, claims)})
+
+
+def drawn(claim: Claim) -> Claim:
+    """Return the claim with its chart where its channel shows one: here, as the hands have no database."""
+    if not kind_of(claim.channel.kind).shows_chart or claim.delivery.incident.is_test:
+        return claim
+    return replace(claim, chart=chart_image.of(claim.delivery.incident))
 
 
 def timed(claim: Claim) -> tuple[Outcome, float]:

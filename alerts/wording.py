@@ -49,8 +49,9 @@ def plain(sending: Sending) -> str:
     """Return a message as text alone."""
     message = sending.message
     facts = "\n".join(f"{fact.name}: {fact.value}" for fact in message.facts)
+    chart = sending.chart.words if sending.chart else ""
     addresses = "\n".join(f"{words}: {address}" for address, words in links(message))
-    return "\n\n".join(part for part in (headline(sending), message.text, facts, addresses) if part)
+    return "\n\n".join(part for part in (headline(sending), message.text, facts, chart, addresses) if part)
 
 
 def as_fallback(message: Message, failed: str, trouble: str) -> Message:

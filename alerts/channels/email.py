@@ -1,4 +1,4 @@
-"""E-mail: text and HTML, one thread an incident, through the mail server of the settings."""
+"""E-mail: text and HTML with a chart, one thread an incident, through the mail server of the settings."""
 
 import re
 import smtplib
@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from email.mime.image import MIMEImage
 from typing import Any
 
 from django import forms
@@ -19,12 +20,13 @@ from django.utils.translation import gettext_lazy as _
 
 from alerts import outbox, wording
 from alerts.causes import Cause
-from alerts.channel import Accepted, ChannelKind, Final, Outcome, RetryAt, Sending, Settings, Unknown
+from alerts.channel import Accepted, ChannelKind, Chart, Final, Outcome, RetryAt, Sending, Settings, Unknown
 from alerts.models import ANSWER_LIMIT
 from alerts.text import cut
 from collectors.failures import printable
 
 SUBJECT_LIMIT = 200
+CHART = "chart@shardwatch"
 RECIPIENTS_LIMIT = 20
 TEMPORARY = range(400, 500)
 LOSSES = (
@@ -62,6 +64,7 @@ class Email(ChannelKind):
     name = "email"
     label = _("E-mail")
     form = EmailForm
+    shows_chart = True
 
     def deliver(self, settings: Settings, sending: Sending) -> Outcome:
         if not site.EMAIL_HOST and "smtp" in site.EMAIL_BACKEND:
@@ -84,15 +87,31 @@ def converse(mail: EmailMultiAlternatives) -> Outcome:
     return refused or Accepted()
 
 
+class Letter(EmailMultiAlternatives):
+    """A mail whose attachments are shown within its text, not as files beside it."""
+
+    mixed_subtype = "related"
+
+
 def letter(to: list[str], sending: Sending) -> EmailMultiAlternatives:
     """Return the mail; all of one incident refer to its first and have its subject."""
     thread = f"<{sending.incident_key}@shardwatch>"
     first = {"Message-ID": thread} if sending.sequence == 1 else {"In-Reply-To": thread, "References": thread}
     headers = {"Message-ID": f"<{sending.id}@shardwatch>", **first, "Auto-Submitted": "auto-generated"}
     subject = cut(" ".join((sending.title or sending.message.title).split()), SUBJECT_LIMIT)
-    mail = EmailMultiAlternatives(subject, wording.plain(sending), site.DEFAULT_FROM_EMAIL, to, headers=headers)
+    mail = Letter(subject, wording.plain(sending), site.DEFAULT_FROM_EMAIL, to, headers=headers)
     mail.attach_alternative(html(sending), "text/html")
+    if sending.chart:
+        mail.attach(inline(sending.chart))
     return mail
+
+
+def inline(chart: Chart) -> MIMEImage:
+    """Return the chart as the part that the text names; programs that load nothing from outside show it, too."""
+    image = MIMEImage(chart.png, "png")
+    image.add_header("Content-ID", f"<{CHART}>")
+    image.add_header("Content-Disposition", "inline", filename="chart.png")
+    return image
 
 
 def html(sending: Sending) -> str:
@@ -102,6 +121,8 @@ def html(sending: Sending) -> str:
             "message": sending.message,
             "links": wording.links(sending.message),
             "is_calm": sending.kind in {"resolve", "acknowledge"},
+            "chart": sending.chart.words if sending.chart else "",
+            "chart_id": CHART,
         }
         return render_to_string("alerts/email.html", context)
 

@@ -9,6 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEntry, Role
 from accounts.tests.cast import client_of
+from alerts import incident_chart
 from alerts.alert import Alert
 from alerts.decision import Decision
 from alerts.models import Attempt, Incident, Reason, Route, Step
@@ -16,7 +17,7 @@ from alerts.remark import Remark
 from alerts.silence import Silence
 from alerts.tests.cast import channel, states
 from collectors.event import Event, Kind
-from dashboard import incident_chart, timeline
+from dashboard import timeline
 from dashboard.tests.alert_cast import firing, incident, told
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from accounts.access import operator_required, signed_in
 from accounts.models import Role, User
-from alerts import escalation, incident_acts
+from alerts import escalation, incident_acts, incident_chart
 from alerts import story as alert_story
 from alerts.alert import Alert
 from alerts.models import Incident
@@ -27,7 +27,7 @@ from alerts.route import Tree
 from alerts.rule import Rule
 from alerts.spec_form import SpecError
 from collectors.event import Event
-from dashboard import incident_chart, timeline
+from dashboard import timeline
 from dashboard.alert_rows import SEVERITY_WORDS, AlertRow
 from dashboard.refresh import fingerprint, is_refresh, unchanged
 from dashboard.views.events import EventRow, rows_of

@@ -1,4 +1,7 @@
-"""A picture of what an incident is about: the metric around the time, against its bound. Drawn on the server."""
+"""A picture of what an incident is about: the metric around the time, against its bound. Drawn on the server.
+
+Pages show its line as a path, mails as an image (alerts/chart_image.py).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ class Picture:
 
     title: str
     about: str
-    path: str
+    # From above; None where nothing was measured.
+    heights: tuple[float | None, ...]
     bound_y: float | None
     bound: str
     highest: str
@@ -40,6 +44,10 @@ class Picture:
     closed_x: float | None
 
     width, height = WIDTH, HEIGHT
+
+    @property
+    def path(self) -> str:
+        return path(self.heights)
 
 
 def of(incident: Incident, alerts: Sequence[Alert], now: datetime) -> Picture | None:
@@ -97,7 +105,7 @@ def _drawn(
     return Picture(
         title=shown_title(alert),
         about=story.place(alert) or alert.cache_name,
-        path=path([None if value is None else y(value) for value in values]),
+        heights=tuple(None if value is None else y(value) for value in values),
         bound_y=None if bound is None else y(bound),
         bound="" if bound is None else figure(bound, unit),
         highest=figure(high, unit),
