@@ -136,6 +136,9 @@ class Channel(models.Model):
     gap_seconds = models.FloatField(default=0)
     # The last event that it told as a change; NULL before it was asked to.
     changes_told = models.BigIntegerField(null=True, editable=False)
+    # The last change of a switch that it told likewise; and until when one sender alone tells changes.
+    switches_told = models.BigIntegerField(null=True, editable=False)
+    changes_leased_until = models.DateTimeField(null=True, editable=False)
     # Senders turn to the channel that has waited longest.
     served_at = models.DateTimeField(default=timezone.now)
     # Optimistic lock for edits: two people must not overwrite each other.

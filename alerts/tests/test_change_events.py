@@ -15,6 +15,9 @@ from alerts.tests.peers import Service, in_turn, says
 from collectors.event import Event, Kind
 from collectors.tests.cast import cache_with_nodes
 from config.celery import app
+from switches import changing
+from switches.changing import Why
+from switches.tests.cast import WHY, operator, switch
 
 pytestmark = pytest.mark.django_db
 ACCEPTS = says(202, {"status": "success"})
@@ -144,11 +147,98 @@ def test_labels_stand_for_the_caches_of_a_note(pager: Channel, pagerduty: Servic
     assert pagerduty.seen[0].json["payload"]["source"] == "env=live"
 
 
-def test_a_switch_says_what_was_done_and_why(pager: Channel, pagerduty: Service) -> None:
-    data = {"switch": "user-cache", "change": "off", "percent": 0, "reason": "the cache is sick"}
-    event = happened("", Kind.SWITCH, cache=cache_with_nodes(), data=data)
+@pytest.fixture
+def for_switches(pagerduty: Service) -> Channel:
+    """A channel that wants changes of switches, and has looked once."""
+    made = channel(routing_key=KEY, changes=["switch", "deploy"])
+    tell()
+    return made
 
-    assert change_events.change_of(event)["payload"]["summary"] == "game: switch user-cache: off, 0%: the cache is sick"
+
+def tell_later() -> int:
+    return change_events.tell(timezone.now() + timedelta(seconds=11))
+
+
+def test_a_switch_says_what_was_done_and_why(for_switches: Channel, pagerduty: Service) -> None:
+    made = switch(cache_now=cache_with_nodes())
+    changing.turn_off(made, operator(), Why("the cache is sick", "OPS-7"))
+
+    tell_later()
+
+    assert summaries(pagerduty) == [
+        "game: switch user-cache: created: new",
+        "game: switch user-cache: off, 0%: the cache is sick",
+    ]
+    assert pagerduty.seen[1].json["payload"]["custom_details"] == {"kind": "switch", "by": "ann", "ticket": "OPS-7"}
+
+
+def test_a_switch_without_a_cache_is_told_too(for_switches: Channel, pagerduty: Service) -> None:
+    made = switch()
+    made = changing.edit(made, operator(), {"ttl_seconds": 9, "note": "x"}, Why("calmer"), made.revision)
+    changing.retire(made, operator(), Why("gone"), made.revision)
+
+    tell_later()
+
+    assert summaries(pagerduty) == [
+        "switch user-cache: created: new",
+        "switch user-cache: edited, note, ttl_seconds: calmer",
+        "switch user-cache: retired: gone",
+    ]
+
+
+def test_a_switch_that_points_elsewhere_says_where(for_switches: Channel, pagerduty: Service) -> None:
+    made = switch(cache_now=cache_with_nodes(), cache_next=cache_with_nodes(name="shop"))
+    made = changing.turn_off(made, operator(), WHY)
+    changing.repoint(made, operator(), WHY, made.revision)
+
+    tell_later()
+
+    assert summaries(pagerduty)[-1] == "shop: switch user-cache: repointed, game to shop: cache is sick"
+
+
+def test_a_change_of_a_switch_is_told_once(for_switches: Channel, pagerduty: Service) -> None:
+    switch(cache_now=cache_with_nodes())
+    happened("release")
+
+    assert [tell(), tell_later(), tell_later()] == [1, 1, 0]
+    assert len(pagerduty.seen) == 2
+
+
+def test_changes_of_switches_are_not_told_where_nobody_wants_them(pager: Channel, pagerduty: Service) -> None:
+    switch()
+
+    assert tell_later() == 0
+
+
+def test_one_that_is_told_by_another_sender_is_left_to_it(pager: Channel, pagerduty: Service) -> None:
+    happened()
+    Channel.objects.update(changes_leased_until=timezone.now() + timedelta(seconds=60))
+
+    assert (tell(), pagerduty.seen) == (0, [])
+
+
+def test_what_a_lost_sender_held_is_told_by_the_next(pager: Channel, pagerduty: Service) -> None:
+    happened()
+    Channel.objects.update(changes_leased_until=timezone.now() - timedelta(seconds=1))
+
+    assert tell() == 1
+    assert Channel.objects.get().changes_leased_until is None
+
+
+def test_one_that_waits_keeps_back_those_that_came_after_it(pager: Channel, pagerduty: Service) -> None:
+    happened("just now", ago=2)
+    happened("written late", ago=60)
+
+    assert tell() == 0
+    assert tell_later() == 2
+    assert summaries(pagerduty) == ["just now", "written late"]
+
+
+def test_one_that_is_planned_is_told_once(pager: Channel, pagerduty: Service) -> None:
+    happened("tomorrow", ago=-86_400)
+    happened("before", ago=60)
+
+    assert [tell(), tell()] == [2, 0]
 
 
 @pytest.mark.parametrize(
