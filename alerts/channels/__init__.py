@@ -4,6 +4,7 @@ from alerts.channel import ChannelKind
 from alerts.channels.alertmanager import Alertmanager
 from alerts.channels.email import Email
 from alerts.channels.google_chat import GoogleChat
+from alerts.channels.own_json import OwnJson
 from alerts.channels.pagerduty import PagerDuty
 from alerts.channels.slack import Slack, SlackBot
 from alerts.channels.teams import Teams
@@ -18,6 +19,7 @@ _ALL: tuple[ChannelKind, ...] = (
     Email(),
     Webhook(),
     Alertmanager(),
+    OwnJson(),
 )
 KINDS: dict[str, ChannelKind] = {kind.name: kind for kind in _ALL}
 

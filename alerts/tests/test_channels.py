@@ -70,6 +70,12 @@ CASES = (
         (),
         lambda url: {"url": url + "/hook", "format": "shardwatch", "secret": "verysecrettoken-2", "authorization": ""},
     ),
+    Case(
+        "own_json",
+        (200, "ok"),
+        (),
+        lambda url: {"url": url + LINK, "body": '{"text": "{all}"}', "authorization": "Bearer verysecrettoken"},
+    ),
     Case("alertmanager", (200, ""), (), lambda url: {"url": url, "authorization": "Bearer verysecrettoken"}),
 )
 BY_KIND = {case.kind: case for case in CASES}

@@ -7,13 +7,14 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import orjson
 import pytest
 from django.core import mail
 from pytest_django.fixtures import Settings
 
 from alerts import wording
 from alerts.channel import Accepted, Final, RetryAt, Unknown
-from alerts.channels import alertmanager, email, google_chat, pagerduty, slack, teams, webhook
+from alerts.channels import KINDS, alertmanager, email, google_chat, own_json, pagerduty, slack, teams, webhook
 from alerts.channels.email import Email
 from alerts.channels.pagerduty import PagerDuty
 from alerts.channels.slack import SlackBot
@@ -360,3 +361,55 @@ def test_a_plain_text_has_all_parts() -> None:
         "Open in Shardwatch: https://watch.example.org/incidents/1/",
         "Run book: https://runbooks.example.org/down",
     ]
+
+
+TRICKY = 'say "no"}, {title} \\ \n{'
+
+
+def own(body: str, **given: Any) -> Any:
+    settings = {"url": "https://example.org/", "body": body, "authorization": ""}
+    return orjson.loads(own_json.OwnJson().request(settings, sending(**given)).content)
+
+
+def test_a_body_of_ones_own_is_filled_in_at_every_depth() -> None:
+    assert own('{"a": [{"b": "{headline} / {kind}"}, 7, null], "severity": "{severity}"}') == {
+        "a": [{"b": "Critical: game-cache: node-1 does not answer / trigger"}, 7, None],
+        "severity": "critical",
+    }
+
+
+def test_what_is_filled_in_stays_text() -> None:
+    assert own('{"text": "{title}: {text}"}', title=TRICKY, text=TRICKY) == {"text": f"{TRICKY}: {TRICKY}"}
+
+
+def test_every_place_is_filled_in() -> None:
+    said = own(orjson.dumps([f"{{{name}}}" for name in own_json.PLACES]).decode())
+
+    assert not [text for text in said if text.startswith("{")]
+    assert "shardwatch-abc" in said
+
+
+def test_what_is_filled_in_is_cut() -> None:
+    assert len(own('{"text": "{all}"}', text="日" * 9_000)["text"]) == own_json.LONG
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("text", "This is no JSON"),
+        ('{"text": {all}}', "This is no JSON"),
+        ('"{all}"', "Give an object"),
+        ('{"text": "{everything}"}', "There is no place everything"),
+        ("", "required"),
+        ('{"text": "' + "x" * 4_000 + '"}', "at most 4000"),
+    ],
+    ids=["words", "no quotes", "a text", "unknown place", "nothing", "too long"],
+)
+def test_a_body_that_cannot_be_sent_is_refused(body: str, words: str) -> None:
+    form = own_json.OwnJsonForm({"url": "https://example.org/", "body": body})
+
+    assert words in str(form.errors["body"])
+
+
+def test_a_body_of_ones_own_is_not_for_paging() -> None:
+    assert [name for name, kind in KINDS.items() if not kind.can_page] == ["own_json"]
