@@ -3,7 +3,7 @@
 When we fall silent it calls somebody by its own means. The ping leaves from the sender, by the road of messages.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from django.conf import settings
 from django.utils import timezone
@@ -14,20 +14,26 @@ from alerts.causes import sentence
 from alerts.http import Answer, Request
 from alerts.pulse import Pulse
 from collectors import readiness as collecting
+from collectors.readiness import Check
 
 
-def troubles() -> Iterator[str]:
-    """Yield, as sentences, what keeps pages from reaching people."""
-    checks = [*collecting.database_checks(), *readiness.checks(), self_tests.check(timezone.now())]
-    yield from (check.sentence for check in checks if not check.ok)
+def checks() -> Iterator[Check]:
+    """Yield each stage on which it depends that pages reach people."""
+    yield from collecting.database_checks()
+    yield from readiness.checks()
+    yield self_tests.check(timezone.now())
 
 
 def beat() -> None:
-    """Ping once if everything works; write down that we did, or why not."""
-    if not settings.HEARTBEAT_URL:
-        return
-    found = list(troubles())
-    Pulse.note(timezone.now(), " ".join(found) or answer_to_ping())
+    """Ping once if everything works, where anybody listens."""
+    if settings.HEARTBEAT_URL:
+        tell(checks())
+
+
+def tell(found: Iterable[Check]) -> None:
+    """Ping if all of this works; write down that we did, or why not."""
+    troubles = [check.sentence for check in found if not check.ok]
+    Pulse.note(timezone.now(), " ".join(troubles) or answer_to_ping())
 
 
 def answer_to_ping() -> str:

@@ -1,5 +1,6 @@
 """The dead man's switch: it pings only while everything works, and tells who looks when it does not."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,12 +10,12 @@ from pytest_django.fixtures import Settings
 
 from alerts import heartbeat, pulse, readiness, self_tests, tasks
 from alerts.alert import EvaluationMark
-from alerts.models import Pulse
+from alerts.models import Channel, Pulse
 from alerts.readiness import OutboxSigns
+from alerts.tests.cast import channel, later, opened
 from alerts.tests.conftest import StartService
 from alerts.tests.peers import Service, says
-from collectors import readiness as collecting
-from collectors.models import PollLease
+from collectors.models import Beat, PollLease, PollWorker
 from collectors.readiness import Check
 from collectors.tests.cast import cache_with_nodes
 from config.celery import app
@@ -33,63 +34,53 @@ def outside(service: StartService, settings: Settings) -> Service:
     return made
 
 
-@pytest.fixture
-def all_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heartbeat, "troubles", lambda: iter(()))
+BEHIND = [Check("sender", True, "Messages leave in time."), Check("judge", False, "The judge is behind.")]
 
 
-def sick(monkeypatch: pytest.MonkeyPatch, sentence: str) -> None:
-    monkeypatch.setattr(heartbeat, "troubles", lambda: iter((sentence,)))
-
-
-def test_it_pings_while_everything_works(outside: Service, all_works: None) -> None:
-    heartbeat.beat()
+def test_it_pings_while_everything_works(outside: Service) -> None:
+    heartbeat.tell([Check("judge", True, "Rules are judged in time.")])
 
     assert [one.path for one in outside.seen] == [PATH]
     assert Pulse.objects.get().words == ""
     assert pulse.check(timezone.now()).ok
 
 
-def test_it_is_silent_when_something_does_not(outside: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    sick(monkeypatch, "The judge is behind.")
-
-    heartbeat.beat()
+def test_it_is_silent_when_something_does_not(outside: Service) -> None:
+    heartbeat.tell(BEHIND)
 
     assert not outside.seen
     assert (Pulse.objects.get().pinged_at, Pulse.objects.get().words) == (None, "The judge is behind.")
 
 
-def test_it_pings_again_when_that_is_over(outside: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    sick(monkeypatch, "The judge is behind.")
-    heartbeat.beat()
-    monkeypatch.setattr(heartbeat, "troubles", lambda: iter(()))
+def test_it_pings_again_when_that_is_over(outside: Service) -> None:
+    heartbeat.tell(BEHIND)
 
-    heartbeat.beat()
+    heartbeat.tell([])
 
     assert len(outside.seen) == 1
     assert Pulse.objects.get().words == ""
 
 
 @pytest.mark.parametrize("status", [404, 500, 302])
-def test_a_service_that_refuses_was_not_pinged(outside: Service, all_works: None, status: int) -> None:
+def test_a_service_that_refuses_was_not_pinged(outside: Service, status: int) -> None:
     outside.script = says(status, "no")
 
-    heartbeat.beat()
+    heartbeat.tell([])
 
     assert Pulse.objects.get().pinged_at is None
     assert str(status) in Pulse.objects.get().words
 
 
-def test_one_that_is_away_leaves_its_reason_without_the_secret(settings: Settings, all_works: None) -> None:
+def test_one_that_is_away_leaves_its_reason_without_the_secret(settings: Settings) -> None:
     settings.HEARTBEAT_URL = f"http://127.0.0.1:1{PATH}"
 
-    heartbeat.beat()
+    heartbeat.tell([])
 
     assert Pulse.objects.get().words
     assert "secret" not in Pulse.objects.get().words
 
 
-def test_without_an_address_nothing_happens(all_works: None) -> None:
+def test_without_an_address_nothing_happens() -> None:
     heartbeat.beat()
 
     assert not Pulse.objects.exists()
@@ -134,22 +125,51 @@ def test_metrics_tell_of_the_last_ping() -> None:
 # What keeps it from pinging: each stage by itself.
 
 
-def found(monkeypatch: pytest.MonkeyPatch, **broken: bool) -> list[str]:
-    """Return the troubles with the parts named as broken."""
-    parts = {name: Check(name, not broken.get(name, False), name) for name in ("polls", "judge", "sender", "tests")}
-    monkeypatch.setattr(collecting, "database_checks", lambda: iter([parts["polls"]]))
-    monkeypatch.setattr(readiness, "checks", lambda: iter([parts["judge"], parts["sender"]]))
-    monkeypatch.setattr(self_tests, "check", lambda now: parts["tests"])
-    return list(heartbeat.troubles())
+def all_work() -> None:
+    """Let every process have had its turn just now."""
+    Beat.objects.bulk_create([Beat(id=Beat.POLLER), Beat(id=Beat.WORKER)])
+    PollWorker.objects.create(name="poll@here")
 
 
-@pytest.mark.parametrize("name", ["polls", "judge", "sender", "tests"])
-def test_each_stage_can_keep_it_silent(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    assert found(monkeypatch, **{name: True}) == [name]
+def no_beat() -> None:
+    Beat.objects.update(at=timezone.now() - timedelta(days=1))
 
 
-def test_nothing_keeps_it_silent_when_all_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert found(monkeypatch) == []
+def slow_judge() -> None:
+    polled("a", 5, 300)
+
+
+def no_sender() -> None:
+    opened(channel())
+    later(300)
+    Channel.objects.update(served_at=timezone.now() - timedelta(seconds=300))
+
+
+def lost_self_test() -> None:
+    self_tests.begin([channel()], timezone.now() - self_tests.PATIENCE)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("breaks", "words"),
+    [
+        (None, ""),
+        (no_beat, "The scheduler (beat) last reached a poll worker"),
+        (slow_judge, "The judge of rules is 295 s behind the polls"),
+        (no_sender, "1 message has been waiting for a sender"),
+        (lost_self_test, "The self-test of 1 channel did not get through"),
+    ],
+    ids=["all work", "beat", "judge", "sender", "self-test"],
+)
+def test_each_stage_can_keep_it_silent(outside: Service, breaks: Callable[[], None] | None, words: str) -> None:
+    all_work()
+    if breaks:
+        breaks()
+
+    heartbeat.beat()
+
+    assert Pulse.objects.get().words.startswith(words)
+    assert len(outside.seen) == (0 if breaks else 1)
 
 
 @pytest.mark.parametrize(("seconds", "is_ok"), [(0, True), (60, True), (61, False)])
