@@ -19,8 +19,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
+from demo.cloud.emulator import Emulator
 from demo.layout import Home, Member
 from demo.nodes import client
+from demo.tests.cloud import BareClients, Clock
 from fleet.models import Cache
 from launcher import children
 from launcher.waiting import until
@@ -127,3 +129,18 @@ def demo(demo_factory: Callable[[], Demo]) -> Demo:
     demo.start_fleet()
     demo.start("demo_traffic")
     return demo
+
+
+@pytest.fixture
+def emulator() -> Iterator[Emulator]:
+    """Google Cloud on a loopback port, at a time that stands still."""
+    started = Emulator(delay=0, clock=Clock()).start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def google(emulator: Emulator) -> Iterator[BareClients]:
+    clients = BareClients(emulator.address)
+    yield clients
+    clients.close()
