@@ -33,6 +33,7 @@ class Kind(models.TextChoices):
     SWITCH = "switch", _("switch")
     MAINTENANCE = "maintenance", _("maintenance")
     SERVICE = "service", _("state in the service")
+    CLOUD = "cloud", _("found or gone in Google Cloud")
     DEPLOY = "deploy", _("deploy")
     SCALE_OUT = "scale-out", _("scale-out")
     LOAD_TEST = "load-test", _("load test")

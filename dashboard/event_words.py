@@ -44,6 +44,7 @@ MARKS: dict[str, Mark] = {
     Kind.SWITCH: Mark("U", "change"),
     Kind.MAINTENANCE: Mark("M", "change"),
     Kind.SERVICE: Mark("G", "change"),
+    Kind.CLOUD: Mark("P", "change"),
     Kind.DEPLOY: Mark("D", "note"),
     Kind.SCALE_OUT: Mark("O", "note"),
     Kind.LOAD_TEST: Mark("L", "note"),
@@ -236,6 +237,7 @@ SENTENCES: dict[str, Callable[[Event], str]] = {
     Kind.SWITCH: switch,
     Kind.MAINTENANCE: service_event_words.maintenance,
     Kind.SERVICE: service_event_words.state,
+    Kind.CLOUD: service_event_words.found_or_gone,
 }
 
 

@@ -27,6 +27,20 @@ def maintenance(event: Event) -> str:
     return _("Google planned maintenance for %(start)s") % times
 
 
+def found_or_gone(event: Event) -> str:
+    """What discovery saw of the instance that the cache stands for."""
+    data = event.data
+    words = {
+        "found": _("Found as %(instance)s in %(region)s of the project %(project)s"),
+        "joined": _("Recognised as %(instance)s in %(region)s of the project %(project)s"),
+        "gone": _("%(instance)s is not in the project %(project)s any more; the cache is paused"),
+        "returned": _("%(instance)s is in the project %(project)s again"),
+        "recreated": _("%(instance)s was made anew in the project %(project)s, under the same name"),
+        "renamed": _("It is called %(instance)s in the project %(project)s now"),
+    }
+    return str(words[data["what"]] % data)
+
+
 def state(event: Event) -> str:
     data = event.data
     words = {

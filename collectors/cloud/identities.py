@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -37,9 +38,15 @@ def credentials_of(project: CloudProject) -> Credentials | None:
     if endpoint_of(project) or project.credentials == Kind.ADC:
         return None
     if project.credentials == Kind.WORKLOAD_IDENTITY:
-        return compute_engine.Credentials(scopes=SCOPES)
+        return _typed(compute_engine.Credentials)(scopes=SCOPES)
     info = json.loads(project.key.reveal() or "{}")
-    return service_account.Credentials.from_service_account_info(info, scopes=SCOPES)
+    return _typed(service_account.Credentials.from_service_account_info)(info, scopes=SCOPES)
+
+
+def _typed(maker: Any) -> Callable[..., Credentials]:
+    """google.auth says that it is typed, but these makers are not."""
+    made: Callable[..., Credentials] = maker
+    return made
 
 
 def check_key(text: str) -> str:

@@ -292,8 +292,8 @@ def _windows(found: Iterable[Snapshot]) -> Iterable[Window]:
 def _schedule(found: Snapshot | None) -> Schedule | None:
     if not found:
         return None
-    times = (moment(found.get(name)) for name in ("start_time", "end_time", "schedule_deadline_time"))
-    return Schedule(*times, found.get("can_reschedule"))
+    start, end, deadline = (moment(found.get(name)) for name in ("start_time", "end_time", "schedule_deadline_time"))
+    return Schedule(start, end, deadline, found.get("can_reschedule"))
 
 
 def _seconds(duration: str | None) -> int:

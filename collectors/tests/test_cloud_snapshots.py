@@ -24,7 +24,7 @@ EVERY = pytest.mark.parametrize("product", list(Product))
 
 def snapshot_of(product: Product, **fields: Any) -> dict[str, Any]:
     """Return what discovery stores of a message with these fields."""
-    kind = KINDS[product]
+    kind: Any = KINDS[product]
     return dict(MessageToDict(kind.pb(kind(**fields)), preserving_proto_field_name=True))
 
 
