@@ -11,8 +11,10 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F
+from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from collectors import events, topology
 from collectors.cloud import taking_in
 from collectors.cloud.models import Approve, CloudInstance, CloudProject, Decision
 from collectors.cloud.naming import address_of, fields_of, free_name
@@ -55,7 +57,7 @@ def same_address(facts: ServiceFacts) -> Cache | None:
     )
 
 
-def adopt(instance: CloudInstance, now: datetime, auth_string: str = "") -> Cache | None:
+def adopt(instance: CloudInstance, now: datetime, auth_string: str = "", reach: str = "") -> Cache | None:
     """Give an approved instance its cache; return it, None where it has no address yet or another row has it.
 
     Raise ValidationError where the service says something that no cache can have.
@@ -69,30 +71,26 @@ def adopt(instance: CloudInstance, now: datetime, auth_string: str = "") -> Cach
         instance = CloudInstance.objects.select_for_update(of=("self",)).select_related("project").get(pk=instance.pk)
         if instance.cache_id or same_elsewhere(instance):
             return None
+        said = fields_of(instance, facts, bool(auth_string))
         known = same_address(facts)
-        cache = known or _made(instance, facts, auth_string)
-        instance.cache = cache
-        # Of a cache made by hand, only those fields are ours that said the same anyway.
-        said = {**fields_of(instance, facts, bool(auth_string)), "password": digest(auth_string) if auth_string else ""}
-        instance.applied = (
-            said if not known else {key: value for key, value in said.items() if _held(cache, key) == value}
-        )
+        instance.cache = known or _made(instance, said | ({"reach": reach} if reach else {}), auth_string)
+        instance.applied = _ours(instance.cache, {**said, "password": digest(auth_string) if auth_string else ""})
         instance.decision = Decision.APPROVED
         instance.save(update_fields=("cache", "applied", "decision"))
         note(instance, "joined" if known else "found", now)
         taking_in.take_in(instance, now)
-    return cache
+    return instance.cache
 
 
-def _made(instance: CloudInstance, facts: ServiceFacts, auth_string: str) -> Cache:
+def _ours(cache: Cache, said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that say what the service says; the others are somebody's wish."""
+    return {key: value for key, value in said.items() if _held(cache, key) == value}
+
+
+def _made(instance: CloudInstance, said: Mapping[str, Any], auth_string: str) -> Cache:
     taken = set(Cache.objects.values_list("name", flat=True))
-    cache = registration.register(
-        {
-            **fields_of(instance, facts, bool(auth_string)),
-            "name": free_name(instance, instance.project, taken),
-            "password": auth_string,
-        }
-    )
+    name = free_name(instance, instance.project, taken)
+    cache = registration.register({**said, "name": name, "password": auth_string})
     Cache.objects.filter(pk=cache.pk).update(is_demo=instance.project.is_demo)
     cache.is_demo = instance.project.is_demo
     return cache
@@ -117,8 +115,11 @@ def follow(instance: CloudInstance, auth_string: str = "") -> None:
             return
         instance.applied = {key: said.get(key, value) for key, value in instance.applied.items()}
         CloudInstance.objects.filter(pk=instance.pk).update(applied=instance.applied)
-    if values:
-        cache.refresh_from_db()
+        if values:
+            cache.refresh_from_db()
+        if "address" in values:
+            events.begin_anew(cache)
+            topology.retire_unanswered(cache, timezone.now())
 
 
 def _changes(instance: CloudInstance, cache: Cache, said: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -166,6 +167,7 @@ def part(instance: CloudInstance, now: datetime) -> None:
     cache = instance.cache
     if cache is None:
         return
+    Event.objects.filter(cache=cache, kind=Kind.SERVICE, until=None).update(until=now)
     if not cache.is_paused:
         Cache.objects.filter(pk=cache.pk).update(is_paused=True, revision=F("revision") + 1)
         cache.refresh_from_db()

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,6 +33,10 @@ CALL_SECONDS = 15.0
 RETRY_SECONDS = 3.0
 
 
+# gRPC would wait for up to two minutes before it connects again.
+IMPATIENT = (("grpc.max_reconnect_backoff_ms", 5_000),)
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """Where a package keeps its client, and the transport for a channel of our own."""
@@ -51,6 +57,15 @@ REDIS_CLUSTER = Service(
 VALKEY = Service("google.cloud.memorystore_v1", "memorystore", "MemorystoreClient", "MemorystoreGrpcTransport")
 MEMCACHED = Service("google.cloud.memcache_v1", "cloud_memcache", "CloudMemcacheClient", "CloudMemcacheGrpcTransport")
 METRICS = Service("google.cloud.monitoring_v3", "metric_service", "MetricServiceClient", "MetricServiceGrpcTransport")
+
+
+def impatient(transport: Any) -> Callable[..., Any]:
+    """Return what makes the channel of a transport as the package does, with a shorter wait after an outage."""
+
+    def make(*words: Any, **named: Any) -> Any:
+        return transport.create_channel(*words, **{**named, "options": [*named.get("options", ()), *IMPATIENT]})
+
+    return make
 
 
 class Clients:
@@ -92,15 +107,17 @@ class Clients:
 
     def _make(self, service: Service) -> Any:
         client = getattr(import_module(service.package), service.client)
-        if not self._endpoint:
-            return client(credentials=credentials_of(self._project))
         transports = import_module(f"{service.package}.services.{service.name}.transports")
-        return client(transport=getattr(transports, service.transport)(channel=self._plain_channel()))
+        transport = getattr(transports, service.transport)
+        if self._endpoint:
+            return client(transport=transport(channel=self._plain_channel()))
+        credentials = credentials_of(self._project)
+        return client(credentials=credentials, transport=partial(transport, channel=impatient(transport)))
 
     def _plain_channel(self) -> Any:
         """Return the channel to the emulator, which serves all five services on one port, without TLS."""
         if self._channel is None:
-            options = [("grpc.max_receive_message_length", -1)]
+            options = [("grpc.max_receive_message_length", -1), *IMPATIENT]
             self._channel = import_module("grpc").insecure_channel(self._endpoint, options=options)
         return self._channel
 

@@ -6,18 +6,16 @@ be reached, an API that fails and a first empty answer delete nothing.
 
 from __future__ import annotations
 
-import logging
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from collectors.cloud import adoption, authorities, taking_in
+from collectors.cloud import adoption, approval, authorities, taking_in
 from collectors.cloud.auth_strings import AuthStrings
 from collectors.cloud.auth_strings import wanted as wanted_auth_strings
 from collectors.cloud.clients import Clients, clients_of
@@ -26,7 +24,6 @@ from collectors.cloud.models import Approve, CloudInstance, CloudProject, Decisi
 from collectors.cloud.products import Product
 from collectors.cloud.round import Round
 
-logger = logging.getLogger(__name__)
 # Longer than the slowest discovery: until then nobody else looks.
 LEASE = timedelta(seconds=180)
 # The tasks that look who is due come at whole multiples of 15 s; a little early is no harm.
@@ -120,18 +117,10 @@ def _see_to_caches(project: CloudProject, strings: AuthStrings, now: datetime) -
             if adoption.wants(project, instance.short_id, instance.snapshot.get("labels", {})):
                 CloudInstance.objects.filter(pk=instance.pk).update(decision=Decision.APPROVED)
     for instance in present.filter(decision=Decision.APPROVED, cache=None).exclude(state=InstanceState.GONE):
-        _adopt(instance, strings, now)
+        approval.try_to_make_cache(instance, strings, now)
     for instance in wanted_auth_strings(project):
         if auth_string := strings.of(instance.name):
             adoption.follow(instance, auth_string)
     busy = ~Q(state=InstanceState.UP) | Q(snapshot__has_key="maintenance_schedule") | Q(changed_at=now)
     for instance in present.filter(busy, cache__isnull=False):
         taking_in.take_in(instance, now)
-
-
-def _adopt(instance: CloudInstance, strings: AuthStrings, now: datetime) -> None:
-    try:
-        needs = instance.product == Product.REDIS and instance.snapshot.get("auth_enabled")
-        adoption.adopt(instance, now, strings.of(instance.name) if needs else "")
-    except ValidationError as error:
-        logger.warning("%s cannot become a cache: %s", instance.name, "; ".join(error.messages))
