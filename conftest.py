@@ -64,7 +64,8 @@ def empty_tables_without_models(sender: AppConfig, **_: object) -> None:
         with connection.cursor() as cursor:
             cursor.execute(
                 "TRUNCATE sample, detail, node_latest, cache_latest, node_trend,"
-                " rollup_5m, rollup_1h, rollup_8h, rollup_mark, rollup_late"
+                " rollup_5m, rollup_1h, rollup_8h, rollup_mark, rollup_late,"
+                " cloud_sample, cloud_rollup_5m, cloud_rollup_1h, cloud_rollup_due"
             )
 
 

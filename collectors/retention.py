@@ -12,6 +12,7 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from collectors import client_lists, events, hot_keys, latency_events, partitions, slot_readings, slowlog
+from collectors.cloud import rollups as cloud_rollups
 from collectors.keyscan import results
 from collectors.metrics.lookup import shown
 from collectors.metrics.slots import ROLLED
@@ -220,6 +221,7 @@ def keep_partitions(now: datetime | None = None) -> list[str]:
     slot_readings.forget_old(moment)
     hot_keys.forget_rows(moment)
     results.forget_old(moment)
+    cloud_rollups.forget_old(moment)
     return partitions.drop_expired(moment)
 
 

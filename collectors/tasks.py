@@ -2,11 +2,16 @@
 
 from celery import Celery, Task, shared_task
 from django.conf import settings
+from django.utils import timezone
 
 from collectors import client_lists, dispatch, hot_keys, poll, retention, tally_rollups, worker
+from collectors.cloud import collecting
+from collectors.cloud import rollups as cloud_rollups
 from collectors.keyscan import runner, schedules, starting
 
 SCAN_QUEUE, TAKE_UP_SECONDS = "scan", 5.0
+# A round that takes longer than its lease would be done twice.
+CLOUD_SECONDS, CLOUD_LIMIT_SECONDS = 60, 100
 
 
 @shared_task(bind=True)
@@ -62,6 +67,22 @@ def take_up_scans() -> None:
 @shared_task
 def run_scan(scan_id: int) -> None:
     runner.run(scan_id)
+
+
+@shared_task
+def read_cloud_monitoring() -> None:
+    for feed_id in collecting.due(timezone.now()):
+        read_cloud_feed.apply_async((feed_id,), expires=CLOUD_SECONDS)
+
+
+@shared_task(time_limit=CLOUD_LIMIT_SECONDS)
+def read_cloud_feed(feed_id: int) -> None:
+    collecting.read(feed_id, timezone.now())
+
+
+@shared_task
+def roll_up_cloud() -> None:
+    cloud_rollups.roll_up(timezone.now())
 
 
 @shared_task

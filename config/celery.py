@@ -61,6 +61,8 @@ app.conf.update(
         "look-for-hot-keys": every("collectors.tasks.look_for_hot_keys", settings.HOT_KEYS_INTERVAL_SECONDS or 3_600),
         # New scans, those of a quiet window, and those whose worker was lost.
         "take-up-scans": every("collectors.tasks.take_up_scans", 5),
+        "read-cloud-monitoring": every("collectors.tasks.read_cloud_monitoring", 60),
+        "roll-up-cloud": every("collectors.tasks.roll_up_cloud", 300),
         "keep-partitions": every("collectors.tasks.keep_partitions", settings.RETENTION_INTERVAL_SECONDS),
         "keep-switches": every("switches.tasks.keep", 5),
         "look-at-drained": every("switches.tasks.look_at_drained", 5),

@@ -5,7 +5,7 @@ from django.db import connection
 from pytest_django.fixtures import Settings
 
 from collectors import leases, tasks, worker
-from collectors.models import Beat, PollLease, PollWorker
+from collectors.models import Beat, CloudFeed, CloudProject, PollLease, PollWorker
 from collectors.tests.conftest import Poller
 from fleet.models import Cache
 from launcher.valkey import Valkey
@@ -36,6 +36,16 @@ def test_care_of_samples_comes_in_by_tasks(db: None) -> None:
     tasks.roll_up()
     tasks.keep_partitions()
     tasks.forget_lost_workers()
+
+
+def test_cloud_monitoring_is_read_by_tasks(db: None) -> None:
+    CloudProject.objects.create(project_id="shop-prod-1")
+    tasks.read_cloud_monitoring()
+
+    tasks.read_cloud_feed(CloudFeed.objects.get().pk)
+    tasks.roll_up_cloud()
+
+    assert CloudFeed.objects.get().answered_at is None
 
 
 @pytest.mark.parametrize(("polls", "prepares", "mode"), PLANNED)
