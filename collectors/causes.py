@@ -38,6 +38,7 @@ class Cause(StrEnum):
     NO_PERMISSION = auto()
     LOADING = auto()
     PRIMARY_DOWN = auto()
+    IS_PRIMARY = auto()
     BUSY = auto()
     SILENT = auto()
     CUT = auto()
@@ -90,6 +91,7 @@ SENTENCES = {
     Cause.NO_PERMISSION: _("The user may not run this command: %(words)s"),
     Cause.LOADING: _("The server is loading its data and answers nothing yet."),
     Cause.PRIMARY_DOWN: _("The replica has lost its primary and is set to answer nothing."),
+    Cause.IS_PRIMARY: _("The replica is a primary by now, which this scan may not read. It waits for another replica."),
     Cause.BUSY: _("The server is busy with a script that does not end."),
     Cause.SILENT: _(
         "The server accepts connections but does not answer. It may be stopped or stuck in a slow command."

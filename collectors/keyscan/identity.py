@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-REPLICA = "slave"
+PRIMARY, REPLICA = "master", "slave"
 
 
 @dataclass(frozen=True, slots=True)

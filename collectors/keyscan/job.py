@@ -49,5 +49,7 @@ class Job:
     survey: Callable[[], Sequence[Target]] | None = None
     patience_seconds: float = PATIENCE_SECONDS
     limits: Limits | None = None
+    # Without it a node that turns out to be a primary is left alone until a replica is there.
+    may_use_primary: bool = True
     # Told of every key whose type was read.
     notice: Callable[[Iterable[Detail]], None] = overlook

@@ -16,7 +16,7 @@ from collectors.keyscan import abilities
 from collectors.keyscan.abilities import Abilities
 from collectors.keyscan.asker import Asker, Gate, Resting, StoppedError
 from collectors.keyscan.guards import read_info
-from collectors.keyscan.identity import UNKNOWN, identity_of
+from collectors.keyscan.identity import PRIMARY, UNKNOWN, identity_of
 from collectors.keyscan.job import Job
 from collectors.keyscan.part import Part, Saved
 from collectors.keyscan.pipe import Pipe
@@ -42,6 +42,7 @@ PASSING = {
     Cause.TLS_EXPECTED,
     Cause.LOADING,
     Cause.PRIMARY_DOWN,
+    Cause.IS_PRIMARY,
     Cause.BUSY,
     Cause.SILENT,
     Cause.CUT,
@@ -62,6 +63,8 @@ class NodeScan:
     parts: list[Part] = field(default_factory=list)
     reconnects: int = 0
     restarts: int = 0
+    # Since when, on the monotonic clock, its shard has no replica that may be read; None while it has one.
+    bereft_since: float | None = None
     _pipe: Pipe | None = None
 
     def __post_init__(self) -> None:
@@ -118,6 +121,10 @@ class NodeScan:
             self.failure = failure
             if self.visited > counted:
                 tries, heard_of = 0, time.monotonic()
+            if failure.cause is Cause.IS_PRIMARY:
+                # How long a replica is waited for is for those who watch the scan to say.
+                heard_of = time.monotonic()
+                self.bereft_since = self.bereft_since or heard_of
             if failure.cause not in PASSING or time.monotonic() - heard_of > self.job.patience_seconds:
                 self.state = State.FAILED
                 return
@@ -144,7 +151,11 @@ class NodeScan:
     async def _go(self) -> None:
         link = await self._open()
         try:
-            self._take_in(await abilities.probe(link, self.target.is_replica))
+            found = await abilities.probe(link, self.target.is_replica)
+            if found.identity.role == PRIMARY and not self.job.may_use_primary:
+                raise ReadError(Step.INFO, Cause.IS_PRIMARY)
+            self.bereft_since = None
+            self._take_in(found)
             await self.warden.begin()
             self._pipe = Pipe(link)
             asker = Asker(self._pipe, self.gate)

@@ -41,6 +41,7 @@ def engine_of(scan: Scan, shards: list[ScanShard], control: Control, observe: Ob
         make_aggregate=lambda _target, _db: new_aggregate(asked, separators),
         wanted=frozenset(asked.fields or NAMES),
         relocate=lambda target: relocate(scan, shards, target),
+        may_use_primary=asked.may_use_primary,
     )
     if any(slots_of(shard) for shard in shards):
         surveyor = Surveyor(scan, shards, way.access)

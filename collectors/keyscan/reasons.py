@@ -27,6 +27,7 @@ class Reason(StrEnum):
     NO_REPLICA = auto()
     REPLICA_LAGS = auto()
     NODES_SILENT = auto()
+    PROMOTED = auto()
     NODE_SCANNED = auto()
     NO_SUCH_SHARD = auto()
     NOT_NOW = auto()
@@ -56,6 +57,10 @@ SENTENCES = {
         "The replicas of shard %(shard)d are too far behind their primary. Wait, or allow the scan to use primaries."
     ),
     Reason.NODES_SILENT: _("No node of shard %(shard)d answers at present."),
+    Reason.PROMOTED: _(
+        "%(address)s, the replica that was read for shard %(shard)s, is a primary by now, and the shard has no other"
+        " replica in good order. Resume the scan once it has one, or cancel it and start one that may use primaries."
+    ),
     Reason.NODE_SCANNED: _("%(address)s is being scanned already, by scan %(scan)d."),
     Reason.NO_SUCH_SHARD: _("The cache has no shard %(shard)d."),
     Reason.NOT_NOW: _("The scan is %(state)s: that is not possible now."),

@@ -39,6 +39,8 @@ PAUSE_HELD_SECONDS = 60.0
 STORE_PATIENCE_SECONDS = 60.0
 STORE_RETRY_SECONDS = 1.0
 ATTEMPTS = 30
+# How long a shard whose replica was promoted may be without another one before the scan pauses.
+REPLICA_PATIENCE_SECONDS = 30.0
 
 
 def run(scan_id: int) -> None:
@@ -152,6 +154,8 @@ class Runner:
             self._pause()
         elif self.control.is_paused:
             self._paused_since = None
+            for node in self.engine.nodes:
+                node.bereft_since = None
             self.control.resume()
         if state == ScanState.STOPPING:
             self.control.stop()
@@ -174,9 +178,17 @@ class Runner:
     def _keep_limits(self) -> None:
         if self.scan.state == ScanState.RUNNING and schedules.is_window_over(self.scan):
             starting.pause(self.scan, cause=Reason.WINDOW_OVER)
+        if self.scan.state == ScanState.RUNNING and (node := self._bereft()):
+            place = {"address": node.target.label, "shard": node.target.shard}
+            starting.pause(self.scan, cause=Reason.PROMOTED, **place)
         if self.spent is None and (spent := budget.spent(self.scan, self.shards)):
             self.spent = spent
             self.control.stop()
+
+    def _bereft(self) -> NodeScan | None:
+        """Return a node whose shard has had no replica to read for too long."""
+        edge = time.monotonic() - REPLICA_PATIENCE_SECONDS
+        return next((node for node in self.engine.nodes if node.bereft_since and node.bereft_since < edge), None)
 
     def _write_progress(self) -> None:
         told = {seen.label: seen for seen in self.progress}

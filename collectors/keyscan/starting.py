@@ -52,8 +52,8 @@ def note(scan: Scan, cause: Reason, author: str = "", **data: Any) -> None:
     ScanChange.objects.create(scan=scan, state=scan.state, cause=cause, author=author, data=data)
 
 
-def pause(scan: Scan, author: str = "", cause: Reason = Reason.ASKED) -> None:
-    change(scan, (ScanState.QUEUED, ScanState.RUNNING), ScanState.PAUSED, author, cause)
+def pause(scan: Scan, author: str = "", cause: Reason = Reason.ASKED, **data: Any) -> None:
+    change(scan, (ScanState.QUEUED, ScanState.RUNNING), ScanState.PAUSED, author, cause, **data)
 
 
 def resume(scan: Scan, author: str = "", cause: Reason = Reason.ASKED) -> None:
@@ -80,12 +80,12 @@ def set_brake(scan: Scan, brake: str, author: str = "") -> None:
         note(scan, Reason.BRAKE, author, brake=brake)
 
 
-def change(scan: Scan, states: Iterable[str], to: ScanState, author: str, cause: Reason) -> None:
+def change(scan: Scan, states: Iterable[str], to: ScanState, author: str, cause: Reason, **data: Any) -> None:
     """Move a scan on and write down why. Raise ScanRefusedError where it is in none of these states any more."""
     with transaction.atomic():
         if not move(scan, states, to):
             refuse(scan)
-        note(scan, cause, author)
+        note(scan, cause, author, **data)
 
 
 def move(scan: Scan, states: Iterable[str], to: ScanState, **conditions: Any) -> bool:

@@ -60,7 +60,7 @@ class Surveyor:
 
     def _survey(self) -> list[Target]:
         homes = self._homes()
-        found = [target for home in homes if (target := home.target)]
+        found = [target for home in homes if (target := home.target or self._walked(home))]
         if len(found) < len(homes):
             raise UnservedError
         numbers = {home.number for home in homes}
@@ -70,6 +70,14 @@ class Surveyor:
         for target in found:
             self._write(target)
         return found
+
+    def _walked(self, home: Home) -> Target | None:
+        """Return what was scanned for a shard that has no such node any more, where it has the same slots as then."""
+        shard = next((one for one in self.shards if one.number == home.number and slots_of(one) == home.slots), None)
+        if shard is None:
+            return None
+        host, port = place_of(shard)
+        return Target(host, port, str(shard.number), shard.is_replica, shard.node_id, home.slots)
 
     def relocate(self, target: Target) -> Target | None:
         """Return who may be scanned for a lost node's slots; None where nobody. Raise ReadError as survey does."""

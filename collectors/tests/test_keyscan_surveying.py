@@ -238,3 +238,22 @@ def owners(client: Any) -> dict[int, list[list[int]]]:
         pairs = [word.split("-") for word in words[8:] if not word.startswith("[")]
         found[port] = [[int(pair[0]), int(pair[-1])] for pair in pairs]
     return found
+
+
+def test_it_goes_from_a_replica_that_was_promoted_to_another(town: Town) -> None:
+    scan, surveyor = town.scan()
+    town.says(((7011, 7010, 7012), (0, 8191)), SECOND)
+
+    found = surveyor.relocate(Target("127.0.0.1", 7011, "1", True, None, ((0, 8191),)))
+
+    assert found is not None
+    assert (found.port, found.is_replica) == (7010, True)
+    assert scan.shards.get(number=1).checkpoint is None
+
+
+def test_a_shard_that_was_walked_may_lose_its_replica(town: Town) -> None:
+    scan, surveyor = town.scan()
+    town.says(((7011,), (0, 8191)), SECOND)
+
+    assert ports(surveyor.survey()) == [7011, 7021]
+    assert [shard.is_replica for shard in scan.shards.all()] == [True, True]

@@ -14,8 +14,10 @@ from pytest_django.fixtures import Settings
 from accounts.models import AuditEntry, Role
 from accounts.tests.cast import client_of
 from collectors import tasks
+from collectors.keyscan import starting
 from collectors.keyscan.details import Detail
 from collectors.keyscan.models import Scan, ScanSchedule, ScanShard, ScanState
+from collectors.keyscan.reasons import Reason
 from conftest import ValkeyFactory
 from dashboard.scans.compare import key_changes
 from dashboard.scans.naming import Naming, masked
@@ -217,6 +219,23 @@ def test_an_operator_steers_a_scan(cache: Cache, what: str, before: str, after: 
     scan.refresh_from_db()
     assert scan.state == after
     assert AuditEntry.objects.filter(action=f"scan.{what}").exists()
+
+
+def test_a_scan_that_paused_by_itself_says_why_on_top(cache: Cache) -> None:
+    scan = running(cache)
+    starting.pause(scan, cause=Reason.PROMOTED, address="10.0.0.5:6379", shard="1")
+    starting.set_brake(scan, "fast", "ada")
+
+    assert "Paused: 10.0.0.5:6379, the replica that was read for shard 1, is a primary by now" in page(
+        f"/scans/{scan.pk}/"
+    )
+
+
+def test_a_scan_that_a_person_paused_needs_no_reason(cache: Cache) -> None:
+    scan = running(cache)
+    starting.pause(scan, "ada")
+
+    assert "Paused: " not in page(f"/scans/{scan.pk}/")
 
 
 def test_an_operator_sets_the_speed(cache: Cache) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -15,8 +15,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from accounts.access import operator_required, signed_in
 from accounts.models import User
-from collectors.keyscan.models import Scan, ScanSchedule, Speed
-from collectors.keyscan.reasons import ScanRefusedError, words
+from collectors.keyscan.models import Scan, ScanSchedule, ScanState, Speed
+from collectors.keyscan.reasons import Reason, ScanRefusedError, words
 from dashboard.refresh import fingerprint, is_refresh, unchanged
 from dashboard.scan_form import ScanForm, ScheduleForm
 from dashboard.scans import live, steering
@@ -87,10 +87,18 @@ def scan(request: HttpRequest, pk: int) -> HttpResponse:
     seen = live.live(found, timezone.now(), naming)
     context: dict[str, Any] = {"scan": found, "cache": found.cache, "live": seen, "speeds": Speed.choices}
     context["changes"] = changes_of(found)
+    context["halt"] = halt_of(found, context["changes"])
     context["version"] = fingerprint(found.state, found.brake, seen, translation.get_language())
     if is_refresh(request):
         return unchanged(request, context["version"]) or render(request, "dashboard/_scan_live.html", context)
     return render(request, "dashboard/scan_live.html", context)
+
+
+def halt_of(scan: Scan, changes: Sequence[Mapping[str, Any]]) -> str:
+    """Return why a scan paused by itself; "" where a person paused it, or it goes on."""
+    told = (entry["change"] for entry in reversed(changes) if entry["change"].cause != Reason.BRAKE)
+    last = next(told, None) if scan.state == ScanState.PAUSED else None
+    return words(last.cause, last.data) if last and not last.author else ""
 
 
 def changes_of(scan: Scan) -> list[dict[str, Any]]:
