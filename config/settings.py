@@ -263,6 +263,8 @@ SWITCHES_COPY = env.text("SHARDWATCH_SWITCHES_COPY", str(BASE_DIR / "var" / "swi
 
 # host:port of an emulator that stands in for Google's services, without TLS; empty asks Google.
 GOOGLE_ENDPOINT = env.text("SHARDWATCH_GOOGLE_ENDPOINT", "")
+# Half of what Cloud Monitoring allows a project: the rest is for its dashboards.
+CLOUD_QUERIES_PER_MINUTE = env.whole("SHARDWATCH_CLOUD_QUERIES_PER_MINUTE", 3_000, minimum=1)
 
 # Whether /metrics/fleet offers the watched nodes under redis_exporter's names.
 FLEET_METRICS = env.flag("SHARDWATCH_FLEET_METRICS", True)
