@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import StyledField
@@ -27,6 +31,9 @@ class SilenceForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "form-control mono"}),
     )
     comment = forms.CharField(label=_("Why"), max_length=COMMENT_LIMIT)
+    starts_at = forms.DateTimeField(
+        label=_("From"), widget=CLOCK, required=False, help_text=_("Empty means from now on.")
+    )
     length = forms.ChoiceField(label=_("For"), choices=LENGTH_WORDS, initial="1h")
     ends_at = forms.DateTimeField(
         label=_("Or until"), widget=CLOCK, required=False, help_text=_("Empty means as long as chosen beside.")
@@ -36,8 +43,30 @@ class SilenceForm(forms.Form):
         return str(self.cleaned_data["matchers"]).splitlines()
 
     def given(self, now: Any) -> dict[str, Any]:
-        ends_at = self.cleaned_data["ends_at"] or now + LENGTHS[self.cleaned_data["length"]]
-        return {"comment": self.cleaned_data["comment"], "starts_at": now, "ends_at": ends_at, "now": now}
+        starts_at = self.cleaned_data["starts_at"] or now
+        ends_at = self.cleaned_data["ends_at"] or starts_at + LENGTHS[self.cleaned_data["length"]]
+        return {"comment": self.cleaned_data["comment"], "starts_at": starts_at, "ends_at": ends_at, "now": now}
 
     def refuse(self, error: ValidationError) -> None:
         self.add_error(None, error)
+
+
+def proposal(matchers: str, comment: str, starts_at: datetime, ends_at: datetime) -> str:
+    """Return the address of the form with everything filled in, for a person to look at and confirm."""
+    times = {"starts_at": starts_at.isoformat(), "ends_at": ends_at.isoformat()}
+    return f"{reverse('silences')}?{urlencode({'matchers': matchers, 'comment': comment, **times})}#new-silence-title"
+
+
+def initial(asked: Mapping[str, str]) -> dict[str, Any]:
+    """Return what an address fills in; a time that is none is left out."""
+    texts = {"matchers": asked.get("matchers", "")[:6_000], "comment": asked.get("comment", "")[:COMMENT_LIMIT]}
+    return {**texts, **{name: moment(asked.get(name, "")) for name in ("starts_at", "ends_at")}}
+
+
+def moment(text: str) -> datetime | None:
+    try:
+        found = parse_datetime(text[:40])
+    except ValueError:
+        return None
+    # At the ends of the calendar another time zone has no such day.
+    return found if found and found.tzinfo and 2000 <= found.year <= 2100 else None

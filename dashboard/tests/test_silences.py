@@ -1,6 +1,6 @@
 """Pages of silences: the list, the form, what it would hide, ending one."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -12,6 +12,7 @@ from alerts import telling
 from alerts.alert import Transition
 from alerts.models import Delivery
 from alerts.silence import Silence
+from dashboard.silence_form import proposal
 from dashboard.tests.alert_cast import firing, incident, told
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +51,35 @@ def test_an_exact_end_counts_before_the_length() -> None:
     add(ends_at=end.strftime("%Y-%m-%dT%H:%M"))
 
     assert abs(Silence.objects.get().ends_at - end) <= timedelta(minutes=1)
+
+
+def test_it_may_begin_later() -> None:
+    start = timezone.now().replace(second=0, microsecond=0) + timedelta(days=2)
+
+    add(starts_at=start.strftime("%Y-%m-%dT%H:%M"), length="4h")
+
+    made = Silence.objects.get()
+    assert (made.starts_at, made.ends_at) == (start, start + timedelta(hours=4))
+    assert "to come" in page()
+
+
+def test_a_proposal_fills_the_form_in_for_a_person_to_confirm() -> None:
+    start, end = datetime(2030, 1, 2, 3, tzinfo=UTC), datetime(2030, 1, 2, 4, tzinfo=UTC)
+
+    html = page(proposal("cache=game", "Planned <b>", start, end))
+
+    assert 'value="2030-01-02T03:00"' in html
+    assert 'value="2030-01-02T04:00"' in html
+    assert 'value="Planned &lt;b&gt;"' in html
+    assert ">\ncache=game</textarea>" in html
+    assert not Silence.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "time", ["", "soon", "2030-01-02", "2030-01-02T03:00", "2030-13-02T03:00Z", "0001-01-01T00:00Z", "9" * 5_000]
+)
+def test_a_proposal_without_a_time_leaves_it_open(time: str) -> None:
+    assert 'value="2030' not in page(f"/silences/?matchers=cache=game&starts_at={time}&ends_at={time}")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from alerts import silence_changes
 from alerts.alert import Alert
 from alerts.silence import Silence
 from dashboard.alert_rows import AlertRow
-from dashboard.silence_form import SilenceForm
+from dashboard.silence_form import SilenceForm, initial
 
 ROWS_A_PAGE = 50
 PREVIEWED, LISTED = 5_000, 20
@@ -24,7 +24,7 @@ PREVIEWED, LISTED = 5_000, 20
 
 @require_safe
 def silences(request: HttpRequest) -> HttpResponse:
-    return silences_page(request, SilenceForm(initial={"matchers": request.GET.get("matchers", "")[:6_000]}))
+    return silences_page(request, SilenceForm(initial=initial(request.GET)))
 
 
 def silences_page(request: HttpRequest, form: SilenceForm) -> HttpResponse:
