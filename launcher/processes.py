@@ -10,9 +10,10 @@ SCANNER = f"celery -A config worker -Q scan --pool threads -c 4 -n scan@%h {QUIE
 SENDER = f"celery -A config worker -Q alerts --pool threads -c 4 -n send@%h {QUIET}"
 # A pid file would survive a kill -9 and stop the next start.
 BEAT = "celery -A config beat --schedule {data}/beat --pidfile="
+# Readers of switches keep their connections, and granian holds 512 a worker unless it is told otherwise.
 WEB = (
-    "granian --interface wsgi --host {host} --port {port} --workers 2 --blocking-threads 4 "
-    "--workers-kill-timeout 5 --respawn-failed-workers --no-ws config.wsgi:application"
+    "granian --interface wsgi --host {host} --port {port} --workers 2 --blocking-threads 4 --backlog 4096 "
+    "--backpressure 16384 --workers-kill-timeout 5 --respawn-failed-workers --no-ws config.wsgi:application"
 )
 COMMANDS = {
     "prepare": PREPARE,
