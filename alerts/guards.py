@@ -23,7 +23,7 @@ from alerts.message import Message, Severity
 from alerts.models import Channel, Incident, Reason
 from alerts.route import Tree
 from fleet.models import Cache, Node
-from switches import auto_off, changing, run_books
+from switches import auto_off, changing, run_book_steps
 from switches.changing import Why
 from switches.models import AutoOff, RunBook, Switch
 
@@ -37,7 +37,7 @@ TURNED_OFF, FORGOTTEN = "switch-auto-off:", "switch-forgotten:"
 
 def watch(now: datetime) -> None:
     """Look at all canaries, at what may be turned off, and at what was forgotten."""
-    run_books.catch_up()
+    run_book_steps.catch_up()
     for pk in RunBook.objects.filter(step=RunBook.Step.CANARY).values_list("pk", flat=True):
         _tried(pk, now)
     for pk in AutoOff.objects.armed().values_list("pk", flat=True):
@@ -71,9 +71,9 @@ def watch_canary(pk: int, now: datetime) -> None:
             book.seen_at = now
         book.save(update_fields=["looked_at", "seen_at", "step_at"])
         if why := (_alarm(cache, book) or _missing(cache, book, gap, now)) if cache else gap:
-            run_books.roll_back(book, why)
+            run_book_steps.roll_back(book, why)
         elif not gap and now >= book.baked_at and not _is_pending(cache, book):
-            run_books.advance(book)
+            run_book_steps.advance(book)
 
 
 def _active(cache: Cache | None, book: RunBook) -> list[Alert]:

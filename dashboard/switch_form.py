@@ -17,7 +17,7 @@ from fleet.models import Cache
 from switches import changing
 from switches.changing import REASON_LIMIT, TICKET_LIMIT, Why
 from switches.models import AutoOff, Switch
-from switches.runbook import BAKE_SECONDS, STEPS
+from switches.run_book import BAKE_SECONDS, STEPS
 from switches.switch import NOTE_LIMIT
 
 FALLBACK_WORDS = (

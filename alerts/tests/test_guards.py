@@ -18,7 +18,7 @@ from alerts.tests.cast import channel
 from alerts.tests.judged import EVERY, Fleet, fleet, rule
 from collectors.causes import Cause
 from fleet.models import Cache
-from switches import allowing, changing, run_books
+from switches import allowing, changing, run_book_steps
 from switches.models import AutoOff, Instance, RunBook, Switch
 from switches.tests.cast import WHY, operator, switch
 
@@ -47,8 +47,8 @@ def watched() -> Fleet:
 def canary(watched: Fleet, percents: tuple[int, ...] = (10, 50, 100), age: int = 0) -> RunBook:
     """Return a canary that has been at its first percentage for so many seconds, watched all the time."""
     off = changing.turn_off(switch(cache_now=watched.cache), operator(), WHY)
-    book = run_books.begin(off, operator(), None, WHY, 60, percents)
-    run_books.confirm(book, operator())
+    book = run_book_steps.begin(off, operator(), None, WHY, 60, percents)
+    run_book_steps.confirm(book, operator())
     aged(book, age)
     return book
 
@@ -247,7 +247,7 @@ def test_a_guard_killed_in_a_step_neither_skips_nor_doubles_it(watched: Fleet, m
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr(run_books, "_follow", die)
+        broken.setattr(run_book_steps, "_follow", die)
         with pytest.raises(KeyboardInterrupt):
             look()
     before = RunBook.objects.get()

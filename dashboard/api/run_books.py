@@ -11,7 +11,7 @@ from accounts.api_auth import callers
 from accounts.models import Role
 from dashboard.api.answers import problems
 from dashboard.api.switch_schemas import SwitchKey
-from switches import run_books
+from switches import run_book_steps
 from switches.models import RunBook
 
 router = Router(tags=["switches"], auth=callers())
@@ -51,7 +51,7 @@ def get_run_book(request: HttpRequest, switch_key: SwitchKey) -> dict[str, Any]:
 def confirm_run_book(request: HttpRequest, switch_key: SwitchKey) -> dict[str, Any]:
     """For the end of a deployment: the first instances of the canary are let in."""
     book = found(switch_key)
-    run_books.confirm(book, signed_in(request))
+    run_book_steps.confirm(book, signed_in(request))
     return answer(book)
 
 

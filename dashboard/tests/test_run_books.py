@@ -12,7 +12,7 @@ from dashboard.preflight_words import row
 from dashboard.tests.api import ROOT
 from dashboard.tests.test_switches import HOSTILE, off, page, post, stored
 from fleet.models import Cache
-from switches import run_books
+from switches import run_book_steps
 from switches.models import AutoOff, RunBook, Switch
 from switches.preflight import Check
 from switches.tests.cast import cache, switch
@@ -158,7 +158,7 @@ def test_a_roll_back_says_why_and_can_be_tried_again() -> None:
     looked()
     for what in ("off", "repoint", "confirm"):
         go(what)
-    run_books.roll_back(book(), "the alert “Node down” fires")
+    run_book_steps.roll_back(book(), "the alert “Node down” fires")
 
     seen = page(PATH)
 

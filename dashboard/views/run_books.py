@@ -22,17 +22,17 @@ from dashboard.run_book_page import RunBookPage
 from dashboard.switch_form import RunBookForm
 from dashboard.switch_page import SwitchPage
 from dashboard.views.switches import found
-from switches import run_books
+from switches import run_book_steps
 from switches.models import RunBook, Switch
 
 ACTS: dict[str, Callable[[RunBook, User], None]] = {
-    "check": run_books.check,
-    "off": run_books.turn_off,
-    "repoint": run_books.repoint,
-    "confirm": run_books.confirm,
-    "advance": run_books.advance,
-    "undo": run_books.undo,
-    "stop": run_books.stop,
+    "check": run_book_steps.check,
+    "off": run_book_steps.turn_off,
+    "repoint": run_book_steps.repoint,
+    "confirm": run_book_steps.confirm,
+    "advance": run_book_steps.advance,
+    "undo": run_book_steps.undo,
+    "stop": run_book_steps.stop,
 }
 
 
@@ -79,7 +79,7 @@ def begin(request: HttpRequest, key: str) -> HttpResponse:
     switch, form = found(key), RunBookForm(request.POST)
     if form.is_valid():
         try:
-            run_books.begin(switch, signed_in(request), **form.given())
+            run_book_steps.begin(switch, signed_in(request), **form.given())
         except ValidationError as error:
             form.refuse(error)
         else:

@@ -20,7 +20,7 @@ from fleet.registration import ConflictError
 from switches import changing, preflight
 from switches.changing import Why
 from switches.models import RunBook, RunBookEntry, Switch, SwitchChange
-from switches.runbook import LEAST_BAKE, MOST_BAKE, STEPS
+from switches.run_book import LEAST_BAKE, MOST_BAKE, STEPS
 from switches.switch import ALL
 
 Step = RunBook.Step

@@ -10,7 +10,7 @@ from accounts.models import AuditEntry, Role, User
 from accounts.tests.cast import person
 from fleet.models import Cache
 from fleet.registration import ConflictError
-from switches import changing, run_books
+from switches import changing, run_book_steps
 from switches.changing import Why
 from switches.models import RunBook, RunBookEntry, Switch
 from switches.tests.cast import WHY, cache, operator, switch
@@ -31,7 +31,7 @@ def target() -> Cache:
 
 
 def begun(of: Switch, target: Cache | None, **given: Any) -> RunBook:
-    return run_books.begin(of, operator(), target, WHY, **{"bake_seconds": 60, **given})
+    return run_book_steps.begin(of, operator(), target, WHY, **{"bake_seconds": 60, **given})
 
 
 def at(book: RunBook) -> RunBook:
@@ -47,17 +47,17 @@ def looked(book: RunBook, *verdicts: str) -> RunBook:
 
 
 def drained(book: RunBook) -> RunBook:
-    run_books.turn_off(looked(book), operator())
+    run_book_steps.turn_off(looked(book), operator())
     return at(book)
 
 
 def pointed(book: RunBook) -> RunBook:
-    run_books.repoint(drained(book), operator())
+    run_book_steps.repoint(drained(book), operator())
     return at(book)
 
 
 def in_canary(book: RunBook) -> RunBook:
-    run_books.confirm(pointed(book), operator())
+    run_book_steps.confirm(pointed(book), operator())
     return at(book)
 
 
@@ -76,12 +76,12 @@ def test_it_leads_from_one_cache_to_the_other(made: Switch, target: Cache) -> No
     book = begun(made, target, percents=[10, 100])
 
     places = [place(book), place(drained(book))]
-    run_books.repoint(at(book), operator())
+    run_book_steps.repoint(at(book), operator())
     places.append(place(book))
-    run_books.confirm(at(book), operator())
+    run_book_steps.confirm(at(book), operator())
     places.append(place(book))
     for _time in range(2):
-        run_books.advance(at(book))
+        run_book_steps.advance(at(book))
         places.append(place(book))
 
     assert places == [
@@ -98,11 +98,11 @@ def test_it_leads_from_one_cache_to_the_other(made: Switch, target: Cache) -> No
 
 def test_every_step_can_be_taken_back(made: Switch, target: Cache) -> None:
     book = in_canary(begun(made, target, percents=[10, 100]))
-    run_books.advance(book)
+    run_book_steps.advance(book)
 
     places = []
     for _time in range(4):
-        run_books.undo(at(book), operator())
+        run_book_steps.undo(at(book), operator())
         places.append(place(book))
 
     assert places == [
@@ -112,12 +112,12 @@ def test_every_step_can_be_taken_back(made: Switch, target: Cache) -> None:
         (Step.CHECK, 100, "old"),
     ]
     with pytest.raises(ValidationError, match="no step to take back"):
-        run_books.undo(at(book), operator())
+        run_book_steps.undo(at(book), operator())
 
 
 def test_the_target_is_looked_at_first(made: Switch, target: Cache) -> None:
     with pytest.raises(ValidationError, match="Look at the target"):
-        run_books.turn_off(begun(made, target), operator())
+        run_book_steps.turn_off(begun(made, target), operator())
 
     assert Switch.objects.get().can_use
 
@@ -126,11 +126,11 @@ def test_a_target_that_cannot_be_used_is_refused(made: Switch, target: Cache) ->
     book = looked(begun(made, target), "ok", "failed")
 
     with pytest.raises(ValidationError, match="cannot be used"):
-        run_books.turn_off(book, operator())
+        run_book_steps.turn_off(book, operator())
 
 
 def test_a_target_with_warnings_is_for_people_to_judge(made: Switch, target: Cache) -> None:
-    run_books.turn_off(looked(begun(made, target), "warning", "unknown"), operator())
+    run_book_steps.turn_off(looked(begun(made, target), "warning", "unknown"), operator())
 
     assert Switch.objects.get().percent == 0
 
@@ -138,7 +138,7 @@ def test_a_target_with_warnings_is_for_people_to_judge(made: Switch, target: Cac
 def test_a_look_is_kept(made: Switch) -> None:
     book = begun(made, cache("far", "redis://127.0.0.1:1"))
 
-    run_books.check(at(book), operator())
+    run_book_steps.check(at(book), operator())
 
     kept = at(book)
     assert kept.checked_at
@@ -149,12 +149,12 @@ def test_a_look_is_kept(made: Switch) -> None:
 def test_without_a_target_it_leads_back_into_use(made: Switch) -> None:
     book = begun(changing.turn_off(made, operator(), WHY), None)
 
-    run_books.confirm(at(book), operator())
+    run_book_steps.confirm(at(book), operator())
 
     assert place(book) == (Step.CANARY, 1, "old")
-    run_books.undo(at(book), operator())
+    run_book_steps.undo(at(book), operator())
     with pytest.raises(ValidationError, match="no step"):
-        run_books.undo(at(book), operator())
+        run_book_steps.undo(at(book), operator())
 
 
 @pytest.mark.parametrize("percents", [[], [10], [100, 10], [10, 10, 100], [0, 100], [-5, 100], [10, 200], [1] * 30])
@@ -191,7 +191,7 @@ def test_one_is_under_way_at_a_time(made: Switch, target: Cache) -> None:
 
     with pytest.raises(ConflictError):
         begun(made, target)
-    run_books.stop(at(first), operator())
+    run_book_steps.stop(at(first), operator())
     begun(made, target)
 
     assert RunBook.objects.open().count() == 1
@@ -201,9 +201,9 @@ def test_who_comes_second_does_nothing(made: Switch, target: Cache) -> None:
     book = in_canary(begun(made, target, percents=[1, 10, 100]))
     one, other = at(book), at(book)
 
-    run_books.advance(one)
+    run_book_steps.advance(one)
     with pytest.raises(ConflictError):
-        run_books.advance(other)
+        run_book_steps.advance(other)
 
     assert place(book)[1] == 10
 
@@ -219,9 +219,9 @@ def test_a_worker_killed_in_a_step_leaves_nothing_of_it(
     with monkeypatch.context() as broken:
         broken.setattr(RunBookEntry.objects, "create", die)
         with pytest.raises(KeyboardInterrupt):
-            run_books.advance(at(book))
+            run_book_steps.advance(at(book))
     assert place(book) == (Step.CANARY, 1, "new")
-    run_books.advance(at(book))
+    run_book_steps.advance(at(book))
 
     assert place(book) == (Step.CANARY, 10, "new")
     assert told(book).count("percent") == 2
@@ -230,13 +230,13 @@ def test_a_worker_killed_in_a_step_leaves_nothing_of_it(
 def test_a_roll_back_turns_it_off_and_waits_for_people(made: Switch, target: Cache) -> None:
     book = in_canary(begun(made, target))
 
-    run_books.roll_back(book, "node down")
+    run_book_steps.roll_back(book, "node down")
 
     last = Switch.objects.get().changes.first()
     assert place(book) == (Step.DEPLOY, 0, "new")
     assert last
     assert (last.by, last.reason) == ("run book", "rolled back: node down")
-    run_books.confirm(at(book), operator())
+    run_book_steps.confirm(at(book), operator())
     assert place(book) == (Step.CANARY, 1, "new")
 
 
@@ -245,8 +245,8 @@ def test_what_others_change_overtakes_it(made: Switch, target: Cache) -> None:
     changing.turn_off(made, operator("bob"), WHY)
 
     with pytest.raises(ConflictError):
-        run_books.advance(at(book))
-    run_books.catch_up()
+        run_book_steps.advance(at(book))
+    run_book_steps.catch_up()
 
     assert at(book).step == Step.OVERTAKEN
     assert RunBookEntry.objects.filter(what="overtaken", by="bob").exists()
@@ -257,8 +257,8 @@ def test_a_new_owner_changes_nothing_of_its_way(made: Switch, target: Cache) -> 
     stored = Switch.objects.get()
     changing.edit(stored, operator("bob"), {"owner": "bob"}, WHY, stored.revision)
 
-    run_books.catch_up()
-    run_books.advance(at(book))
+    run_book_steps.catch_up()
+    run_book_steps.advance(at(book))
 
     assert place(book) == (Step.CANARY, 100, "new")
 
@@ -271,8 +271,8 @@ def test_two_people_are_the_author_and_who_confirms(target: Cache) -> None:
     book = pointed(begun(switch(cache_now=cache("old"), needs_two_people=True), target))
 
     with pytest.raises(ValidationError, match="two people"):
-        run_books.confirm(book, operator())
-    run_books.confirm(at(book), second())
+        run_book_steps.confirm(book, operator())
+    run_book_steps.confirm(at(book), second())
 
     last = Switch.objects.get().changes.first()
     assert last
@@ -284,15 +284,15 @@ def test_a_target_that_was_deleted_leads_nowhere(made: Switch, target: Cache) ->
     target.delete()
 
     with pytest.raises(ValidationError, match="removed"):
-        run_books.repoint(at(book), operator())
-    run_books.undo(at(book), operator())
+        run_book_steps.repoint(at(book), operator())
+    run_book_steps.undo(at(book), operator())
 
     assert place(book) == (Step.CHECK, 100, "old")
 
 
 def test_a_reason_is_asked_for(made: Switch, target: Cache) -> None:
     with pytest.raises(ValidationError):
-        run_books.begin(made, operator(), target, Why(" "), 60)
+        run_book_steps.begin(made, operator(), target, Why(" "), 60)
 
 
 def test_a_retired_switch_has_no_way(target: Cache) -> None:
