@@ -4,6 +4,8 @@ import math
 import os
 import sys
 import time
+from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +14,10 @@ from celery.schedules import schedstate, schedule
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+
+# Celery 5.7's beat wakes so much earlier than it is told, and then asks again without a pause until something is due.
+WOKEN_EARLY_SECONDS = 0.010
 
 
 class Grid(schedule):  # type: ignore[misc]
@@ -28,8 +34,8 @@ class Grid(schedule):  # type: ignore[misc]
         now, last = time.time(), last_run_at.timestamp()
         # A last run in the future: the clock was set back.
         if last > now + self.period or self._next_after(last) <= now:
-            return schedstate(is_due=True, next=self._next_after(now) - now)
-        return schedstate(is_due=False, next=self._next_after(last) - now)
+            return schedstate(is_due=True, next=self._next_after(now) - now + WOKEN_EARLY_SECONDS)
+        return schedstate(is_due=False, next=self._next_after(last) - now + WOKEN_EARLY_SECONDS)
 
     def _next_after(self, moment: float) -> float:
         return (math.floor(moment / self.period) + 1) * self.period
@@ -49,27 +55,42 @@ def every(task: str, seconds: float, queue: str = "celery") -> dict[str, Any]:
     return {"task": task, "schedule": Grid(seconds), "options": {"queue": queue, "expires": seconds}}
 
 
+def joined(chores: Iterable[tuple[str, float, str]]) -> dict[str, dict[str, Any]]:
+    """Return entries of beat for chores (task, seconds, queue): one for those of the same queue and period."""
+    together: dict[tuple[str, float], list[str]] = defaultdict(list)
+    for task, seconds, queue in chores:
+        together[queue, seconds].append(task)
+    return {
+        f"chores of {queue}, {seconds:g} s": {**every("config.tasks.run_chores", seconds, queue), "args": (tasks,)}
+        for (queue, seconds), tasks in together.items()
+    }
+
+
+# Small and often: config/chores.py says how they share a message. What takes long, or waits for others, is none.
+CHORES = (
+    # New scans, those of a quiet window, and those whose worker was lost.
+    ("collectors.tasks.take_up_scans", 5, "celery"),
+    ("switches.tasks.keep", 5, "celery"),
+    ("switches.tasks.look_at_drained", 5, "celery"),
+    ("alerts.tasks.watch_switches", 5, "judge"),
+    ("alerts.tasks.sweep", settings.ALERT_SWEEP_SECONDS, "judge"),
+    ("alerts.tasks.self_tests", settings.ALERT_SWEEP_SECONDS, "judge"),
+)
 app = Celery("shardwatch")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.update(
-    beat_schedule={
+    beat_schedule=joined(CHORES)
+    | {
         "dispatch-polls": every("collectors.tasks.dispatch_polls", settings.POLL_TICK_SECONDS, "poll"),
         "roll-up": every("collectors.tasks.roll_up", settings.ROLLUP_INTERVAL_SECONDS),
         "roll-up-tallies": every("collectors.tasks.roll_up_tallies", 2 * settings.ROLLUP_INTERVAL_SECONDS),
         "read-client-lists": every("collectors.tasks.read_client_lists", settings.CLIENTS_INTERVAL_SECONDS),
         # Without a schedule this only forgets what was found on demand.
         "look-for-hot-keys": every("collectors.tasks.look_for_hot_keys", settings.HOT_KEYS_INTERVAL_SECONDS or 3_600),
-        # New scans, those of a quiet window, and those whose worker was lost.
-        "take-up-scans": every("collectors.tasks.take_up_scans", 5),
         "read-cloud-monitoring": every("collectors.tasks.read_cloud_monitoring", 60),
         "roll-up-cloud": every("collectors.tasks.roll_up_cloud", 300),
         "keep-partitions": every("collectors.tasks.keep_partitions", settings.RETENTION_INTERVAL_SECONDS),
-        "keep-switches": every("switches.tasks.keep", 5),
-        "look-at-drained": every("switches.tasks.look_at_drained", 5),
         "forget-alerts": every("alerts.tasks.forget_old", settings.RETENTION_INTERVAL_SECONDS),
-        "watch-switches": every("alerts.tasks.watch_switches", 5, "judge"),
-        "sweep-incidents": every("alerts.tasks.sweep", settings.ALERT_SWEEP_SECONDS, "judge"),
-        "self-tests": every("alerts.tasks.self_tests", settings.ALERT_SWEEP_SECONDS, "judge"),
         # By the road of messages: that it leaves is a part of what it proves.
         "heartbeat": every("alerts.tasks.heartbeat", settings.HEARTBEAT_SECONDS, "alerts"),
         "tell-changes": every("alerts.tasks.tell_changes", 10, "alerts"),

@@ -6,8 +6,9 @@ from importlib import import_module
 from zoneinfo import ZoneInfo
 
 import pytest
+from celery.beat import Scheduler
 
-from config.celery import Grid, app, every
+from config.celery import CHORES, WOKEN_EARLY_SECONDS, Grid, app, every
 
 Clock = Callable[[float], None]
 
@@ -33,7 +34,7 @@ def test_a_grid_is_due_once_the_next_multiple_has_come() -> None:
 def test_a_grid_says_when_to_look_again() -> None:
     state = Grid(1000).is_due(moment(time.time()))
 
-    assert 0 < state.next <= 1000
+    assert 0 < state.next <= 1000 + WOKEN_EARLY_SECONDS
     assert abs((time.time() + state.next) % 1000) < 1 or abs((time.time() + state.next) % 1000 - 1000) < 1
 
 
@@ -47,7 +48,7 @@ def test_a_grid_is_kept_in_beats_file() -> None:
 
 
 def test_beat_starts_tasks_that_exist() -> None:
-    names = {entry["task"] for entry in app.conf.beat_schedule.values()}
+    names = {entry["task"] for entry in app.conf.beat_schedule.values()} | {task for task, _, _ in CHORES}
 
     assert names
     assert all(hasattr(import_module(module), name) for module, _, name in (path.rpartition(".") for path in names))
@@ -82,7 +83,23 @@ def test_a_grid_is_due_and_says_for_how_long_to_sleep(
 ) -> None:
     clock(now)
 
-    assert tuple(Grid(10).is_due(moment(last))) == (is_due, pytest.approx(wait))
+    assert tuple(Grid(10).is_due(moment(last))) == (is_due, pytest.approx(wait + WOKEN_EARLY_SECONDS))
+
+
+def test_beat_sleeps_until_a_task_is_due_and_asks_no_more_than_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, sent = 101.0, list[float]()
+    monkeypatch.setattr("config.celery.time.time", lambda: now)
+    monkeypatch.setattr(Grid, "now", lambda _: moment(now))
+    beat = Scheduler(app, lazy=True)
+    beat.update_from_dict({"poll": {"task": "poll", "schedule": Grid(10)}})
+    monkeypatch.setattr(beat, "apply_entry", lambda *_, **__: sent.append(now))
+    monkeypatch.setattr(Scheduler, "producer", None)
+
+    for _ in range(6):
+        # A look takes a moment, too, and so does waking up.
+        now += max(beat.tick(), 0) + 0.0001
+
+    assert sent == pytest.approx([110, 120, 130], abs=0.001)
 
 
 def test_a_grid_estimates_what_is_left(clock: Clock) -> None:
