@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from launcher import endings, parts, virtualenv
+from launcher import endings, openfeature, parts, virtualenv
 from launcher.checkout import PYTHON, ROOT
 from launcher.steps import step
 from launcher.trouble import LauncherError
@@ -28,6 +28,7 @@ def run(words: list[str]) -> int:
     without, chosen = split(words)
     virtualenv.ensure(virtualenv.TEST)
     parts.provide(without)
+    openfeature.provide(openfeature.folder())
     env = environment(without)
     # With arguments somebody wants an answer about a few tests; the checks of everything would only delay it.
     failed = [] if chosen else [title for title, command in CHECKS.items() if not _check(title, command, env)]
@@ -66,10 +67,11 @@ def environment(without: set[str]) -> dict[str, str]:
     env["PATH"] = f"{PYTHON.parent}{os.pathsep}{env.get('PATH', os.defpath)}"
     env["SECRET_KEY"] = secrets.token_urlsafe(48)
     env[parts.WITHOUT] = ",".join(sorted(without))
+    env.setdefault(openfeature.VARIABLE, str(openfeature.folder()))
     return env
 
 
-KEPT = {"SHARDWATCH_POSTGRES_BIN", "SHARDWATCH_VALKEY_SERVER", "SHARDWATCH_CHROMIUM"}
+KEPT = {"SHARDWATCH_POSTGRES_BIN", "SHARDWATCH_VALKEY_SERVER", "SHARDWATCH_CHROMIUM", openfeature.VARIABLE}
 
 
 def _check(title: str, command: tuple[str, ...], env: Mapping[str, str]) -> bool:

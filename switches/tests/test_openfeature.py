@@ -24,7 +24,7 @@ from switches.tests.cast import KEY, row, snapshot
 from switches.tests.conftest import GateOf
 
 SCRIPT = Path(__file__).parent / "openfeature" / "evaluate.mjs"
-# A folder with what openfeature/package.json names, installed: SHARDWATCH_OPENFEATURE_JS=… bin/test.
+# The folder in which bin/test had npm install what openfeature/package.json names.
 FOLDER = "SHARDWATCH_OPENFEATURE_JS"
 SHOWN = [
     row("off", percent=0),
