@@ -1,5 +1,6 @@
 """Every setting of Shardwatch. Environment variables are described one by one in docs/settings.md."""
 
+import os
 from pathlib import Path
 
 from csp.constants import NONE, SELF
@@ -11,6 +12,9 @@ from config.reaching import POLL_CONNECT_TIMEOUT_SECONDS as POLL_CONNECT_TIMEOUT
 from config.reaching import POLL_REPLY_LIMIT_BYTES as POLL_REPLY_LIMIT_BYTES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+
+# gRPC would start its threads in forked children, and abort those that close its files on their way to another program.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 DEBUG = env.flag("SHARDWATCH_DEBUG", False)
 SECRET_KEY = env.text("SECRET_KEY", "")

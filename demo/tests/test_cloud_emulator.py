@@ -3,6 +3,7 @@
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import grpc
 import pytest
@@ -24,6 +25,7 @@ from demo.tests.cloud import (
     asking,
     resource_name,
 )
+from launcher import children
 
 EVERYWHERE = f"projects/{PROJECT}/locations/-"
 LISTS = {
@@ -319,6 +321,16 @@ def test_it_comes_back_on_its_port_after_it_was_unplugged(emulator: Emulator, go
     assert emulator.port == port
     assert names(again, Product.REDIS) == [resource_name(Product.REDIS, "carts")]
     again.close()
+
+
+def test_programs_can_be_started_beside_it(emulator: Emulator, google: BareClients, tmp_path: Path) -> None:
+    names(google, Product.REDIS)
+
+    with (tmp_path / "log").open("wb") as log:
+        started = [children.spawn(["true"], log=log.fileno()) for _ in range(10)]
+
+    assert [child.wait(SECONDS) for child in started] == [0] * 10
+    assert (tmp_path / "log").read_bytes() == b""
 
 
 def test_it_does_not_share_its_port(emulator: Emulator) -> None:
