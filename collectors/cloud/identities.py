@@ -1,10 +1,10 @@
 """Who we are to Google: the credentials of a project, without the packages of its services."""
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
@@ -39,7 +39,7 @@ def credentials_of(project: CloudProject) -> Credentials | None:
         return None
     if project.credentials == Kind.WORKLOAD_IDENTITY:
         return _typed(compute_engine.Credentials)(scopes=SCOPES)
-    info = json.loads(project.key.reveal() or "{}")
+    info = orjson.loads(project.key.reveal())
     return _typed(service_account.Credentials.from_service_account_info)(info, scopes=SCOPES)
 
 
@@ -54,7 +54,7 @@ def check_key(text: str) -> str:
     if len(text) > KEY_LIMIT:
         raise ValidationError(_("The key is longer than %(limit)d characters.") % {"limit": KEY_LIMIT})
     try:
-        info = json.loads(text)
+        info = orjson.loads(text)
     except ValueError as error:
         raise ValidationError(
             _("This is not JSON. Paste the whole file that Google gave you, from the first { to the last }.")
@@ -66,7 +66,7 @@ def check_key(text: str) -> str:
 
 
 def _check_kind(info: dict[str, Any]) -> None:
-    kind = info.get("type")
+    kind = str(info.get("type"))
     if kind == "authorized_user":
         raise ValidationError(
             _("These are the credentials of a person (gcloud auth). Make a key of a service account instead.")
