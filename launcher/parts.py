@@ -42,6 +42,7 @@ CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
     "chromium": Part("chromium", CHROMIUM_NAMES, variable="SHARDWATCH_CHROMIUM", packed=packed.CHROMIUM),
     "fonts-noto-cjk": Part("fonts-noto-cjk", font="Noto Sans CJK JP"),
+    "memcached": Part("memcached", ("memcached",)),
     "php-apcu": Part("php-apcu", extension="apcu"),
     "php-cli": Part("php-cli", ("php",)),
     "php-curl": Part("php-curl", extension="curl"),

@@ -38,10 +38,10 @@ def test_what_is_missing_is_named_with_a_way_out(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("SHARDWATCH_CHROMIUM", raising=False)
 
     php = {name for name in parts.PARTS if name.startswith("php-")}
-    with pytest.raises(LauncherError, match="The tests need chromium, promtool, redis-server") as caught:
+    with pytest.raises(LauncherError, match="The tests need chromium, memcached, promtool, redis-server") as caught:
         parts.provide({"fonts-noto-cjk", *php})
 
-    assert "--without chromium,promtool,redis-server" in caught.value.advice
+    assert "--without chromium,memcached,promtool,redis-server" in caught.value.advice
     parts.provide(set(parts.PARTS))
 
 
