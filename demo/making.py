@@ -6,7 +6,7 @@ from demo import orders, troubles
 from demo.layout import GAME, DemoError, Home, Member, read_json
 from demo.nodes import client
 from demo.orders import Orders
-from launcher.valkey import HOST, answers
+from launcher.valkey import HOST, answers, is_free
 from launcher.waiting import until
 
 OBEY_SECONDS = 10.0
@@ -22,6 +22,8 @@ SENTENCES = {
     "Look at commands per second and CPU by node on /caches/{cache}/.",
     "kill-node": "{node} of {cache} was killed and stays down; its replica takes over in about five seconds. "
     "Look at the topology on /caches/{cache}/.",
+    "unplug": "The demo's Google Cloud answers nobody any more. Look at its project on /projects/ and at the findings: "
+    "no alert may come of it.",
 }
 
 
@@ -42,6 +44,8 @@ def make(home: Home, trouble: str, cache: str) -> str:
         raise MisfitError(f"{trouble} needs a cluster, and {cache} is a single primary; leave out --cache.")
     if trouble == "kill-node":
         return kill_node(home)
+    if trouble == "unplug":
+        return unplug(home)
     if not home.is_running("traffic"):
         raise DemoError("The traffic of the demo fleet does not run, and it makes this trouble: manage.py demo_traffic")
     await_traffic(home, orders.order(home, trouble, cache=cache))
@@ -57,6 +61,16 @@ def kill_node(home: Home) -> str:
         raise DemoError(f"{victim.name} was not killed within {OBEY_SECONDS:.0f} s; look at what demo_fleet prints.")
     said = SENTENCES["kill-node"].format(node=f"{victim.name} (port {victim.port})", cache=GAME)
     return f"{said} End it with: manage.py demo_trouble stop"
+
+
+def unplug(home: Home) -> str:
+    if not home.is_running("cloud"):
+        raise DemoError("The demo's Google Cloud does not run: manage.py cloud_emulator --register")
+    orders.order(home, "unplug")
+    port = int(read_json(home.path / "cloud.json")["port"])
+    if not until(lambda: is_free(port), OBEY_SECONDS):
+        raise DemoError(f"It was not unplugged within {OBEY_SECONDS:.0f} s; look at what cloud_emulator prints.")
+    return f"{SENTENCES['unplug']} End it with: manage.py demo_trouble stop"
 
 
 def primaries(home: Home) -> list[Member]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from demo.layout import GAME, Home, read_json, write_json
 
-NAMES = ("growth", "storm", "bigkeys", "hotshard", "kill-node")
+NAMES = ("growth", "storm", "bigkeys", "hotshard", "kill-node", "unplug")
 
 
 @dataclass(frozen=True, slots=True)

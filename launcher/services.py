@@ -95,6 +95,11 @@ class Services:
     def demo_traffic(self) -> Service:
         return self._service("demo traffic", APPLICATIONS, self._manage("demo_traffic", "--dir", str(self.data.demo)))
 
+    def demo_cloud(self) -> Service:
+        # Nothing is hidden, so that charts begin at once.
+        words = ("cloud_emulator", "--dir", str(self.data.demo), "--register", "--delay", "0")
+        return self._service("demo cloud", APPLICATIONS, self._manage(*words))
+
     def application(self, name: str, place: Place) -> Service:
         command = processes.command(name, data=str(self.data.root), host=place.host, port=place.port)
         command[0] = str(PYTHON.with_name(command[0]))

@@ -86,7 +86,7 @@ def _start(wish: Wish, supervisor: Supervisor) -> None:
     if wish.demo and (report["has_demo"] or (report["is_empty"] and not wish.addresses)):
         with step("Starting the demo fleet of 8 Valkey servers"):
             supervisor.launch(services.demo_fleet())
-        supervisor.launch(services.demo_traffic())
+        supervisor.launch(services.demo_traffic(), services.demo_cloud())
     _start_applications(services, supervisor, place, held)
     _note(wish.data, supervisor, url=place.url, admin_user=ADMIN, demo_fleet=_demo_addresses(wish.data, supervisor))
     _greet(wish, place, report["password"])

@@ -72,6 +72,10 @@ class Emulator:
     def address(self) -> str:
         return f"{HOST}:{self.port}"
 
+    @property
+    def is_running(self) -> bool:
+        return self.server is not None
+
     def start(self) -> "Emulator":
         """Listen; also again after a stop, on the same port. Raise RuntimeError where the port is taken."""
         self.over.clear()

@@ -19,6 +19,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
+from collectors.cloud.models import CloudProject
 from demo.cloud.emulator import Emulator
 from demo.layout import Home, Member
 from demo.nodes import client
@@ -47,10 +48,10 @@ class Demo:
     def environment(self) -> dict[str, str]:
         return {**os.environ, "DATABASE_URL": database_url()}
 
-    def start(self, name: str) -> subprocess.Popen[bytes]:
-        """Start demo_fleet or demo_traffic, its output in a file beside its data."""
+    def start(self, name: str, *words: str) -> subprocess.Popen[bytes]:
+        """Start a command of the demo, its output in a file beside its data."""
         self.home.path.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "manage.py", name, "--dir", str(self.home.path)]
+        command = [sys.executable, "manage.py", name, "--dir", str(self.home.path), *words]
         with (self.home.path / f"{name}.log").open("ab") as log:
             process = children.spawn(command, log=log.fileno(), env=self.environment(), cwd=Path(settings.BASE_DIR))
         self.running.append(process)
@@ -112,6 +113,7 @@ def demo_factory(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> I
         demo.end()
     with django_db_blocker.unblock():
         Cache.objects.filter(is_demo=True).delete()
+        CloudProject.objects.filter(is_demo=True).delete()
 
 
 @pytest.fixture
