@@ -5,13 +5,13 @@ from django.conf import settings
 from django.utils import timezone
 
 from collectors import client_lists, dispatch, hot_keys, poll, retention, tally_rollups, worker
-from collectors.cloud import collecting
+from collectors.cloud import collecting, discovery
 from collectors.cloud import rollups as cloud_rollups
 from collectors.keyscan import runner, schedules, starting
 
 SCAN_QUEUE, TAKE_UP_SECONDS = "scan", 5.0
 # A round that takes longer than its lease would be done twice.
-CLOUD_SECONDS, CLOUD_LIMIT_SECONDS = 60, 100
+CLOUD_SECONDS, CLOUD_LIMIT_SECONDS, DISCOVERY_LIMIT_SECONDS = 60, 100, 170
 
 
 @shared_task(bind=True)
@@ -67,6 +67,18 @@ def take_up_scans() -> None:
 @shared_task
 def run_scan(scan_id: int) -> None:
     runner.run(scan_id)
+
+
+@shared_task
+def discover_cloud() -> None:
+    for project_id in discovery.due():
+        discover_project.apply_async((project_id,), expires=CLOUD_SECONDS)
+
+
+# The lease is longer: nobody else begins while this one is being stopped.
+@shared_task(time_limit=DISCOVERY_LIMIT_SECONDS)
+def discover_project(project_id: int) -> None:
+    discovery.discover(project_id)
 
 
 @shared_task

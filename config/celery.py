@@ -11,9 +11,13 @@ from typing import Any
 
 from celery import Celery
 from celery.schedules import schedstate, schedule
+from celery.signals import celeryd_after_setup
 from django.conf import settings
+from django.urls import get_resolver
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# Celery would have every process load all pages to check them, two seconds of CPU each, and drop what it finds.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 
 # Celery 5.7's beat wakes so much earlier than it is told, and then asks again without a pause until something is due.
@@ -87,6 +91,7 @@ app.conf.update(
         "read-client-lists": every("collectors.tasks.read_client_lists", settings.CLIENTS_INTERVAL_SECONDS),
         # Without a schedule this only forgets what was found on demand.
         "look-for-hot-keys": every("collectors.tasks.look_for_hot_keys", settings.HOT_KEYS_INTERVAL_SECONDS or 3_600),
+        "discover-cloud": every("collectors.tasks.discover_cloud", 15),
         "read-cloud-monitoring": every("collectors.tasks.read_cloud_monitoring", 60),
         "roll-up-cloud": every("collectors.tasks.roll_up_cloud", 300),
         "keep-partitions": every("collectors.tasks.keep_partitions", settings.RETENTION_INTERVAL_SECONDS),
@@ -114,3 +119,10 @@ app.conf.update(
     task_publish_retry_policy={"max_retries": 5, "interval_start": 0.1, "interval_step": 0.3, "interval_max": 1},
 )
 app.autodiscover_tasks()
+
+
+@celeryd_after_setup.connect(weak=False)
+def load_pages(instance: Any, **_named: Any) -> None:
+    """Have workers whose messages link to pages load them at the start: the first message must not wait for that."""
+    if {"judge", "alerts"} & set(instance.app.amqp.queues.consume_from):
+        get_resolver().url_patterns  # noqa: B018 - loads them

@@ -8,6 +8,7 @@ import grpc
 import pytest
 from django.utils import timezone
 
+from collectors import tasks
 from collectors.cloud import discovery
 from collectors.cloud.models import CloudInstance, CloudProject, Decision, InstanceState
 from collectors.cloud.products import Product
@@ -481,3 +482,13 @@ def test_a_project_deleted_while_we_look_leaves_nothing(google: Estate, monkeypa
     discovery.discover(project.pk)
 
     assert not CloudInstance.objects.exists()
+
+
+def test_it_comes_in_by_tasks(google: Estate) -> None:
+    google.add(Product.REDIS)
+    project = google.project()
+
+    tasks.discover_cloud()
+    tasks.discover_project(project.pk)
+
+    assert only().cache is not None
