@@ -35,6 +35,7 @@ from dashboard.api import (
     latency,
     metrics,
     nodes,
+    readiness,
     routes,
     rules,
     run_books,
@@ -78,6 +79,7 @@ api.add_router("/caches", slowlog.router)
 api.add_router("/caches", clients.router)
 api.add_router("/caches", topology.router)
 api.add_router("", findings.router)
+api.add_router("", readiness.router)
 api.add_router("/fleet", fleet.router)
 api.add_router("/health", health.router)
 api.add_router("/channels", channels.router)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from collectors import latest
+from collectors.cloud.known import services
 from collectors.latest import CacheLatest
 from dashboard import findings
 from dashboard.findings import Finding, State
@@ -169,10 +170,12 @@ def read(now: datetime) -> list[Row]:
     caches, summaries = list(Cache.objects.all()), latest.caches()
     uneasy = findings.caches_with_uneasy_nodes()
     nodes = nodes_of([cache.pk for cache in caches if must_look(cache, summaries.get(cache.pk), uneasy)])
-    recent = recent_events([cache.pk for cache in caches], now)
+    ids = [cache.pk for cache in caches]
+    recent, found = recent_events(ids, now), services(ids)
     rows = []
     for cache in caches:
-        watched = Watched(cache, now, summaries.get(cache.pk), nodes.get(cache.pk, ()), recent.get(cache.pk, ()))
+        pk = cache.pk
+        watched = Watched(cache, now, summaries.get(pk), nodes.get(pk, ()), recent.get(pk, ()), found.get(pk))
         rows.append(Row(cache, watched.latest, findings.of(watched), watched.shards))
     return rows
 

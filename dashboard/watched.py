@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from collectors import latest
+from collectors.cloud.known import Service, services
 from collectors.event import Event, Kind
 from collectors.latest import CacheLatest, NodeLatest
 from collectors.models import NodeFact, NodeStatus
@@ -127,6 +128,8 @@ class Watched:
     nodes: Sequence[WatchedNode] = ()
     # Failovers and outages of the last minutes, newest first.
     recent: Sequence[Event] = ()
+    # What Google tells of it, where it was found in a project.
+    service: Service | None = None
     # Empty where only the newest values were asked for.
     past: Past = field(default_factory=Past)
 
@@ -158,7 +161,8 @@ def newest_of(cache: Cache) -> Watched:
     """Return the newest that is known of one cache."""
     now = timezone.now()
     recent = recent_events([cache.pk], now).get(cache.pk, ())
-    return Watched(cache, now, latest.caches([cache.pk]).get(cache.pk), nodes_of([cache.pk]).get(cache.pk, []), recent)
+    summary, nodes = latest.caches([cache.pk]).get(cache.pk), nodes_of([cache.pk]).get(cache.pk, [])
+    return Watched(cache, now, summary, nodes, recent, services([cache.pk]).get(cache.pk))
 
 
 def watch(cache: Cache) -> Watched:

@@ -10,7 +10,7 @@ from django.utils import translation
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from dashboard import charts, findings, own_load
+from dashboard import charts, findings, own_load, service_page
 from dashboard.charts import CHARTS
 from dashboard.note_form import NoteForm
 from dashboard.overview import Row
@@ -31,14 +31,14 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
     watched = watch(get_object_or_404(Cache, name=name))
     row = Row(watched.cache, watched.latest, findings.in_depth(watched), watched.shards)
     off = standing.switched_off([watched.cache.pk]).get(watched.cache.pk)
-    version = fingerprint(
-        translation.get_language(), row.findings, row.health, off, *map(fingerprint_of, watched.nodes)
-    )
+    service = service_page.page_of(watched.cache, watched.service, watched.now)
+    seen = (translation.get_language(), row.findings, row.health, off, service and service.version)
+    version = fingerprint(*seen, *map(fingerprint_of, watched.nodes))
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
     context: dict[str, Any] = {"row": row, "cache": watched.cache, "seen": watched.latest, "nodes": watched.nodes}
     context |= {"version": version, "refused": refusals(watched.node_ids), "many": len(watched.nodes) > MANY_NODES}
-    context["switched_off"] = off
+    context |= {"switched_off": off, "service": service}
     if is_refresh(request):
         return render(request, "dashboard/_cache.html", context)
     context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS], "usual_span": usual_span(watched)}
