@@ -1,4 +1,7 @@
+import os
 import pickle
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -9,6 +12,7 @@ import pytest
 from celery.beat import Scheduler
 
 from config.celery import CHORES, WOKEN_EARLY_SECONDS, Grid, app, every
+from launcher.checkout import ROOT
 
 Clock = Callable[[float], None]
 
@@ -117,3 +121,32 @@ def test_what_waits_for_longer_than_its_period_is_dropped() -> None:
     entry = every("some.task", 15, "poll")
 
     assert entry["options"] == {"queue": "poll", "expires": 15}
+
+
+STARTS = """
+import sys
+import django
+from celery.signals import celeryd_after_setup
+django.setup()
+from config.celery import app
+app.loader.import_default_modules()
+for queue in ("celery", "judge"):
+    app.amqp.queues.select([queue])
+    celeryd_after_setup.send(sender="x@y", instance=type("Worker", (), {"app": app}))
+    print(queue, "config.urls" in sys.modules)
+"""
+
+
+def test_only_processes_that_write_links_load_the_pages() -> None:
+    env = {name: value for name, value in os.environ.items() if name != "CELERY_SKIP_CHECKS"}
+
+    said = subprocess.run(
+        [sys.executable, "-P", "-c", STARTS],
+        env=env | {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "config.settings"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+
+    assert said.stdout.splitlines() == ["celery False", "judge True"]
