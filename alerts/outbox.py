@@ -149,8 +149,15 @@ def enqueue(incident: Incident, kind: Kind, message: Message, channels: Iterable
         row: list[Any] = [incident.pk, sequence, kind, payload, message.severity.rank, sorted(ids)]
         cursor.execute(ADD, row)
         fallbacks.tell(incident)
-        transaction.on_commit(wake, robust=True)
+    wake_on_commit()
     return sequence
+
+
+def wake_on_commit() -> None:
+    """Tell a sender once that this transaction added messages, however many they are."""
+    # A savepoint that could still undo an earlier one encloses this one, too.
+    if not any(entry[1] is wake for entry in connection.run_on_commit):
+        transaction.on_commit(wake, robust=True)
 
 
 def wake() -> None:

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from pytest_django import DjangoCaptureOnCommitCallbacks
 from pytest_django.fixtures import Settings
 
 from alerts import outbox
@@ -275,3 +276,29 @@ def test_a_claim_of_a_late_sender_is_over() -> None:
 
     assert claim.until < outbox.boot_clock()
     assert not Attempt.objects.exists()
+
+
+def test_many_messages_of_one_transaction_wake_the_sender_once(
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    pager = channel()
+
+    with django_capture_on_commit_callbacks() as callbacks:
+        for number in range(3):
+            opened(pager, subject=f"node-{number} down")
+
+    assert callbacks == [outbox.wake]
+
+
+def test_a_savepoint_that_is_undone_takes_no_wake_up_with_it(
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    pager = channel()
+
+    with django_capture_on_commit_callbacks() as callbacks:
+        with transaction.atomic():
+            opened(pager)
+            transaction.set_rollback(True)
+        opened(pager)
+
+    assert callbacks == [outbox.wake]
