@@ -1,5 +1,7 @@
 """Server kinds and what each can do; templates and rules ask for abilities, never for a name."""
 
+from dataclasses import dataclass
+
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -11,5 +13,36 @@ class Engine(models.TextChoices):
     MEMCACHED = "memcached", "Memcached"
 
 
-def supports_replication(engine: str) -> bool:
-    return engine != Engine.MEMCACHED
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What servers of one kind have, so that pages leave out what could only be empty."""
+
+    replication: bool = True
+    persistence: bool = True
+    # Counts and times by command, and errors by type.
+    command_statistics: bool = True
+    slow_log: bool = True
+    latency_events: bool = True
+    client_list: bool = True
+    # Logical databases, policies, users, and keys that can be walked through.
+    key_scans: bool = True
+    # Memory in classes of chunks, which fill and evict apart.
+    slabs: bool = False
+
+
+FULL = Abilities()
+FEW = Abilities(
+    replication=False,
+    persistence=False,
+    command_statistics=False,
+    slow_log=False,
+    latency_events=False,
+    client_list=False,
+    key_scans=False,
+    slabs=True,
+)
+
+
+def abilities_of(engine: str) -> Abilities:
+    """Return what servers of a kind can do; one that is not known yet may turn out to do everything."""
+    return FEW if engine == Engine.MEMCACHED else FULL

@@ -11,8 +11,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from fleet.addresses import AddressError, parse_addresses
+from fleet.addresses import AddressError, Protocol, parse_addresses
 from fleet.certificates import certificates, check_pair, private_key
+from fleet.engines import Engine
 from fleet.labels import check_labels
 from fleet.models import Cache
 from fleet.secrets import Secret, SecretUnreadableError
@@ -26,6 +27,8 @@ FIELDS = (
     "client_certificate",
     "client_key",
     "tls_check_hostname",
+    "login",
+    "reach",
     "labels",
     "poll_interval_seconds",
     "plan_memory_bytes",
@@ -82,8 +85,9 @@ def change(cache: Cache, given: Mapping[str, Any], revision: int) -> Cache:
 
     Raise ConflictError where somebody saved it since then, or the new name is taken.
     """
-    cache = drafted(cache, given)
-    values = {field: getattr(cache, field) for field in FIELDS}
+    engine, cache = cache.engine, drafted(cache, given)
+    fields = FIELDS if cache.engine == engine else (*FIELDS, "engine")
+    values = {field: getattr(cache, field) for field in fields}
     with name_conflict(cache.name), transaction.atomic():
         won = Cache.objects.filter(pk=cache.pk, revision=revision).update(**values, revision=F("revision") + 1)
     if not won:
@@ -169,15 +173,27 @@ def settle_address(cache: Cache, given: Mapping[str, Any]) -> None:
         raise ValidationError(_("The address names a host that no server can have; check the spelling."))
     if not seeds[0].tls and (cache.ca_bundle or cache.client_certificate):
         raise ValidationError(
-            _("Certificates are only used with TLS: begin the address with rediss://, or leave them out.")
+            _(
+                "Certificates are only used with TLS: begin the address with rediss:// or memcacheds://,"
+                " or leave them out."
+            )
         )
     cache.address = ", ".join(seed.text for seed in seeds)
+    settle_engine(cache, seeds[0].protocol)
     if credentials.password and given.get("password", credentials.password) not in {"", credentials.password}:
         raise ValidationError(_("The address and the password field name different passwords; give one of them."))
     if credentials.username:
         cache.username = credentials.username
     if credentials.password:
         cache.password = Secret.of(credentials.password)
+
+
+def settle_engine(cache: Cache, protocol: Protocol) -> None:
+    """Take from the address what is certain: which engine it cannot be. The first poll tells the rest."""
+    if protocol is not Protocol.REDIS:
+        cache.engine = Engine.MEMCACHED
+    elif cache.engine == Engine.MEMCACHED:
+        cache.engine = Engine.UNKNOWN
 
 
 def is_host(name: str) -> bool:

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet.addresses import Address, AddressError, Credentials, parse_address, parse_addresses
+from fleet.addresses import Address, AddressError, Credentials, Protocol, parse_address, parse_addresses
 
 HOSTS = st.one_of(
     st.from_regex(r"[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?(\.[a-z0-9]{1,8}){0,3}", fullmatch=True),
     st.ip_addresses(v=4).map(str),
     st.ip_addresses(v=6).map(str),
 )
-ADDRESSES = st.builds(Address, HOSTS, st.integers(1, 65_535), st.booleans())
+ADDRESSES = st.builds(Address, HOSTS, st.integers(1, 65_535), st.booleans(), st.sampled_from(Protocol))
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,10 @@ ADDRESSES = st.builds(Address, HOSTS, st.integers(1, 65_535), st.booleans())
         ("REDISS://Cache.Example", Address("cache.example", 6379, True)),
         ("[::1]", Address("::1", 6379, False)),
         ("rediss://[2001:db8::1]:7000", Address("2001:db8::1", 7000, True)),
+        ("memcached://a", Address("a", 11_211, False, Protocol.MEMCACHED)),
+        ("memcacheds://a:1", Address("a", 1, True, Protocol.MEMCACHED)),
+        ("memcached+discovery://a", Address("a", 11_211, False, Protocol.DISCOVERY)),
+        ("memcacheds+discovery://a", Address("a", 11_211, True, Protocol.DISCOVERY)),
     ],
 )
 def test_it_reads_one_server(text: str, address: Address) -> None:
@@ -79,6 +83,9 @@ def test_it_takes_credentials_out_of_an_address(text: str, credentials: Credenti
         ("redis://a, valkey://a:6379", "same server twice"),
         ("A:1 a:1", "same server twice"),
         ("redis://a rediss://b", "not both"),
+        ("redis://a memcached://b", "begin alike"),
+        ("memcached://a memcached+discovery://b", "begin alike"),
+        ("memcached+discovery://a memcached+discovery://b", "one discovery endpoint"),
     ],
 )
 def test_it_says_what_is_wrong_with_an_address(text: str, part: str) -> None:
@@ -128,6 +135,12 @@ def test_a_list_may_be_separated_in_any_way(addresses: list[Address], between: s
     plain = list({(one.host, one.port): Address(one.host, one.port, True) for one in addresses}.values())
 
     assert parse_addresses(between.join(one.text for one in plain))[0] == plain
+
+
+def test_a_list_of_memcached_servers_is_one_cache() -> None:
+    addresses, _ = parse_addresses("memcached://a, memcached://b:11212")
+
+    assert [one.text for one in addresses] == ["memcached://a:11211", "memcached://b:11212"]
 
 
 @given(st.text(max_size=60))

@@ -6,7 +6,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from fleet.addresses import AddressError
-from fleet.engines import Engine, supports_replication
+from fleet.engines import Engine, abilities_of
 from fleet.models import NAME_RULE, Cache, Node, Shard
 
 
@@ -53,7 +53,7 @@ def test_a_damaged_address_is_told() -> None:
 
 @pytest.mark.parametrize(("engine", "expected"), [("redis", True), ("valkey", True), ("", True), ("memcached", False)])
 def test_replicas_are_looked_for_where_there_may_be_some(engine: str, expected: bool) -> None:
-    assert supports_replication(Engine(engine)) is expected
+    assert abilities_of(Engine(engine)).replication is expected
 
 
 @pytest.mark.django_db

@@ -53,7 +53,7 @@ def test_it_writes_a_list_of_servers_in_one_form() -> None:
         ("name", "a" * 64, "63"),
         ("name", "new", "uses this name itself"),
         ("address", "", "Give an address"),
-        ("address", "memcached://a:1", "memcached://"),
+        ("address", "mysql://a:1", "mysql://"),
         ("address", "redis://a:99999", "1 to 65535"),
         ("address", "redis://a:1, rediss://b:1", "not both"),
         ("address", " ".join(f"host{n}" for n in range(101)), "at most 100"),
@@ -284,3 +284,30 @@ def test_it_refuses_to_rename_a_cache_to_another_ones_name() -> None:
         change(other, {"name": "game-cache"}, other.revision)
 
     assert {cache.name for cache in Cache.objects.all()} == {"game-cache", "other"}
+
+
+@pytest.mark.parametrize(
+    ("address", "engine"),
+    [("memcached://a", "memcached"), ("memcached+discovery://a", "memcached"), ("redis://a", "")],
+)
+def test_an_address_tells_what_a_cache_cannot_be(address: str, engine: str) -> None:
+    assert drafted(Cache(), {**GIVEN, "address": address}).engine == engine
+
+
+@pytest.mark.django_db
+def test_a_cache_that_moves_to_another_kind_of_server_is_another_kind() -> None:
+    cache = register({**GIVEN, "address": "memcached://a"})
+
+    change(cache, {"address": "redis://a"}, cache.revision)
+
+    assert Cache.objects.get().engine == ""
+
+
+@pytest.mark.django_db
+def test_what_polls_found_out_survives_an_edit() -> None:
+    cache = register(GIVEN)
+    Cache.objects.update(engine="valkey")
+
+    change(cache, {"is_paused": True}, cache.revision)
+
+    assert Cache.objects.get().engine == "valkey"
