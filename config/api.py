@@ -20,6 +20,7 @@ from collectors.series import RangeError
 from config.errors import harmless, json_error
 from dashboard.api import (
     alerts,
+    auto_off,
     balance,
     caches,
     channels,
@@ -35,6 +36,7 @@ from dashboard.api import (
     latency,
     metrics,
     nodes,
+    projects,
     readiness,
     routes,
     rules,
@@ -83,12 +85,14 @@ api.add_router("", readiness.router)
 api.add_router("/fleet", fleet.router)
 api.add_router("/health", health.router)
 api.add_router("/channels", channels.router)
+api.add_router("/projects", projects.router)
 api.add_router("/metrics", metrics.router)
 api.add_router("/scans", scans.router)
 api.add_router("/tokens", tokens.router)
 # Beside /switches, where applications read: switches/gate.py.
 api.add_router("/control/switches", switches.router)
 api.add_router("/control/switches", run_books.router)
+api.add_router("/control/switches", auto_off.router)
 api.add_router("/control/client-keys", client_keys.router)
 
 

@@ -90,11 +90,6 @@ class RunBookPage:
         return [(one, "done" if at < now else "now" if at == now else "") for at, one in enumerate(book.percents)]
 
     @property
-    def at(self) -> str:
-        """Return where it is, so that a click on an older page does nothing."""
-        return f"{self.book.step}-{self.book.position}-{self.book.revision}"
-
-    @property
     def undo_words(self) -> StrOrPromise:
         book = self.book
         if book.step == Step.CANARY and book.position:
@@ -119,7 +114,7 @@ class RunBookPage:
         book = self.book
         firing = [alert.pk for alert in self.alerts]
         told = self.seen.shown() if book.step == Step.DRAIN else ()
-        return book.pk, self.at, book.checked_at, len(self.entries), firing, self.is_late, told
+        return book.pk, book.at, book.checked_at, len(self.entries), firing, self.is_late, told
 
     @property
     def is_late(self) -> bool:

@@ -82,6 +82,11 @@ class RunBook(models.Model):
         return self.step in self.OPEN
 
     @property
+    def at(self) -> str:
+        """Return where exactly it is, so that a step that was asked for elsewhere does nothing."""
+        return f"{self.step}-{self.position}-{self.revision}"
+
+    @property
     def percent(self) -> int:
         """Return the percentage that a canary is at."""
         return int(self.percents[self.position])

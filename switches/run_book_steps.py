@@ -4,7 +4,7 @@ Each step is one transaction: the run book moves by a conditional UPDATE, the sw
 done is written down. A worker that is killed leaves either all of it or nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -231,3 +231,15 @@ def _why(book: RunBook) -> Why:
 def _note(book: RunBook, by: User | str, what: RunBookEntry.What, at: datetime, **data: Any) -> None:
     name = by.username if isinstance(by, User) else by
     RunBookEntry.objects.create(run_book=book, at=at, by=name, what=what, data=data)
+
+
+# The steps that people take, by the names that pages and the API give them.
+ACTS: dict[str, Callable[[RunBook, User], None]] = {
+    "check": check,
+    "off": turn_off,
+    "repoint": repoint,
+    "confirm": confirm,
+    "advance": advance,
+    "undo": undo,
+    "stop": stop,
+}

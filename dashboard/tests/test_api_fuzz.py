@@ -39,7 +39,7 @@ from dashboard.tests.test_events import told_failover
 from dashboard.tests.test_fleet import sampled
 from fleet.addresses import AddressError, parse_addresses
 from fleet.models import Cache
-from switches import changing
+from switches import changing, run_book_steps
 from switches.changing import Why
 from switches.models import ClientKey, Plan, Proposal
 from switches.tests.cast import operator
@@ -96,7 +96,7 @@ def known() -> dict[str, Any]:
     numbers = {"event_id": event.pk, "token_id": token.pk, "channel_id": told_channel().pk, "incident_id": opened().pk}
     numbers |= switch_numbers(cache)
     numbers |= {"silence_id": silence().pk, "window_id": window().pk, "pk": stored(cache, usual_keys()).pk}
-    return {"name": cache.name, "key": rule().key, "switch_key": "user-cache", **numbers}
+    return {"name": cache.name, "key": rule().key, "switch_key": "user-cache", "act": "confirm", **numbers}
 
 
 def switch_numbers(cache: Cache) -> dict[str, int]:
@@ -107,6 +107,7 @@ def switch_numbers(cache: Cache) -> dict[str, int]:
     key, _text = ClientKey.issue("shop", [], "ann")
     plan = Plan.objects.create(**usual, starts_at=timezone.now() + timedelta(days=1))
     proposal = Proposal.objects.create(**usual)
+    run_book_steps.begin(off, ann, None, why, 60)
     return {"client_key_id": key.pk, "plan_id": plan.pk, "proposal_id": proposal.pk}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +15,6 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from accounts.access import operator_required, signed_in
-from accounts.models import User
 from dashboard.refresh import fingerprint, is_refresh, unchanged
 from dashboard.run_book_page import RunBookPage
 from dashboard.switch_form import RunBookForm
@@ -24,16 +22,6 @@ from dashboard.switch_page import SwitchPage
 from dashboard.views.switches import found
 from switches import run_book_steps
 from switches.models import RunBook, Switch
-
-ACTS: dict[str, Callable[[RunBook, User], None]] = {
-    "check": run_book_steps.check,
-    "off": run_book_steps.turn_off,
-    "repoint": run_book_steps.repoint,
-    "confirm": run_book_steps.confirm,
-    "advance": run_book_steps.advance,
-    "undo": run_book_steps.undo,
-    "stop": run_book_steps.stop,
-}
 
 
 def rows() -> QuerySet[RunBook]:
@@ -92,13 +80,13 @@ def begin(request: HttpRequest, key: str) -> HttpResponse:
 def act(request: HttpRequest, key: str, pk: int, what: str) -> HttpResponse:
     """Take a step, forward or back, where the run book is still where the person saw it."""
     book = get_object_or_404(rows(), pk=pk, switch__key=key)
-    if what not in ACTS:
+    if what not in run_book_steps.ACTS:
         raise Http404
-    if request.POST.get("at") != f"{book.step}-{book.position}-{book.revision}":
+    if request.POST.get("at") != book.at:
         messages.warning(request, _("The run book has moved on since you opened the page. Nothing was done."))
         return redirect("run-book", key)
     try:
-        ACTS[what](book, signed_in(request))
+        run_book_steps.ACTS[what](book, signed_in(request))
     except ValidationError as error:
         messages.error(request, error.messages[0])
     return redirect("run-book", key)
