@@ -122,15 +122,15 @@ def end_of_life(product: str) -> EndOfLife | None:
     row = tables()["end_of_life"].get(product)
     if not row:
         return None
-    ends = (date.fromisoformat(row[name]) for name in ("no_new_from", "shutdown"))
-    return EndOfLife(*ends, Product(row["successor"]), page(row["source"]))
+    first, last = (date.fromisoformat(row[name]) for name in ("no_new_from", "shutdown"))
+    return EndOfLife(first, last, Product(row["successor"]), page(row["source"]))
 
 
 def of(facts: ServiceFacts) -> NodeLimits:
     """Return the limits of an instance's nodes: what is published, and what its settings say otherwise."""
     given = facts.product, facts.node_type, facts.node_memory_bytes, facts.version
     found = of_node(*given, tls=facts.tls)
-    changes: dict[str, int] = {}
+    changes: dict[str, Any] = {}
     if (clients := facts.configs.get("maxclients", "")).isdecimal():
         changes["maxclients"] = int(clients)
     if facts.product == Product.REDIS and (size := _gib(facts.configs.get("maxmemory-gb", ""))):

@@ -215,7 +215,7 @@ def test_shapes_are_compared_where_both_are_known(changes: dict[str, Any]) -> No
     ids=str,
 )
 def test_versions_are_compared_as_far_as_google_names_them(
-    product: str, node_facts: dict[str, str], speaks: bool
+    product: str, node_facts: dict[str, Any], speaks: bool
 ) -> None:
     assert bool(upkeep.version_differs(known(*nodes(1, **node_facts), product=product))) == speaks
 

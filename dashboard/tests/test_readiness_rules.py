@@ -29,7 +29,7 @@ def seen(value: float, days: float = 0) -> Measured:
 
 
 def judged(name: str, **given: Any) -> Check:
-    measured = {key: seen(value) if isinstance(value, float) else value for key, value in given.items()}
+    measured: dict[str, Any] = {key: seen(value) if isinstance(value, float) else value for key, value in given.items()}
     return next(one for one in check(Inputs(NOW, **measured)) if one.rule.name == name)
 
 
