@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import grpc
@@ -25,6 +26,14 @@ from demo.cloud.time_series import MetricAnswers
 HOST = "127.0.0.1"
 WORKERS = 16
 KEPT_CALLS = 50_000
+CLOUD_REDIS = "google.cloud.redis.v1.CloudRedis"
+MONITORING = "google.monitoring.v3.MetricService"
+SERVICES = {
+    Product.REDIS: CLOUD_REDIS,
+    Product.REDIS_CLUSTER: "google.cloud.redis.cluster.v1.CloudRedisCluster",
+    Product.VALKEY: "google.cloud.memorystore.v1.Memorystore",
+    Product.MEMCACHED: "google.cloud.memcache.v1.CloudMemcache",
+}
 
 
 class Method(NamedTuple):
@@ -102,39 +111,41 @@ class Emulator:
         return [call for call in list(self.calls) if call.method.endswith(method)]
 
     def methods(self) -> list[Method]:
-        found, metrics = self.instances, self.metrics
-        redis, cluster = "google.cloud.redis.v1.CloudRedis", "google.cloud.redis.cluster.v1.CloudRedisCluster"
-        memcache, valkey = "google.cloud.memcache.v1.CloudMemcache", "google.cloud.memorystore.v1.Memorystore"
-        monitoring = "google.monitoring.v3.MetricService"
+        found, metrics, mon = self.instances, self.metrics, monitoring_v3
         r1, c1, m1, v1 = redis_v1, redis_cluster_v1, memcache_v1, memorystore_v1
-        mon = monitoring_v3
+        cluster, valkey = Product.REDIS_CLUSTER, Product.VALKEY
         return [
-            Method(redis, "ListInstances", r1.ListInstancesRequest, lambda q: found.listed(Product.REDIS, q)),
-            Method(redis, "GetInstance", r1.GetInstanceRequest, lambda q: found.get(Product.REDIS, q.name)),
-            Method(
-                redis, "GetInstanceAuthString", r1.GetInstanceAuthStringRequest, lambda q: found.auth_string(q.name)
-            ),
-            Method(cluster, "ListClusters", c1.ListClustersRequest, lambda q: found.listed(Product.REDIS_CLUSTER, q)),
-            Method(cluster, "GetCluster", c1.GetClusterRequest, lambda q: found.get(Product.REDIS_CLUSTER, q.name)),
-            Method(
-                cluster,
-                "GetClusterCertificateAuthority",
-                c1.GetClusterCertificateAuthorityRequest,
-                lambda q: found.cluster_authority(q.name),
-            ),
-            Method(memcache, "ListInstances", m1.ListInstancesRequest, lambda q: found.listed(Product.MEMCACHED, q)),
-            Method(memcache, "GetInstance", m1.GetInstanceRequest, lambda q: found.get(Product.MEMCACHED, q.name)),
-            Method(valkey, "ListInstances", v1.ListInstancesRequest, lambda q: found.listed(Product.VALKEY, q)),
-            Method(valkey, "GetInstance", v1.GetInstanceRequest, lambda q: found.get(Product.VALKEY, q.name)),
-            Method(
-                valkey,
-                "GetCertificateAuthority",
-                v1.GetCertificateAuthorityRequest,
-                lambda q: found.valkey_authority(q.name),
-            ),
-            Method(monitoring, "ListTimeSeries", mon.ListTimeSeriesRequest, metrics.time_series),
-            Method(monitoring, "ListMetricDescriptors", mon.ListMetricDescriptorsRequest, metrics.descriptors),
+            self.listing(Product.REDIS, "ListInstances", r1.ListInstancesRequest),
+            self.opening(Product.REDIS, "GetInstance", r1.GetInstanceRequest),
+            Method(CLOUD_REDIS, "GetInstanceAuthString", r1.GetInstanceAuthStringRequest, found.auth_string),
+            self.listing(cluster, "ListClusters", c1.ListClustersRequest),
+            self.opening(cluster, "GetCluster", c1.GetClusterRequest),
+            self.signing(cluster, "GetClusterCertificateAuthority", c1.GetClusterCertificateAuthorityRequest),
+            self.sharing(cluster, c1.GetSharedRegionalCertificateAuthorityRequest),
+            self.listing(Product.MEMCACHED, "ListInstances", m1.ListInstancesRequest),
+            self.opening(Product.MEMCACHED, "GetInstance", m1.GetInstanceRequest),
+            self.listing(valkey, "ListInstances", v1.ListInstancesRequest),
+            self.opening(valkey, "GetInstance", v1.GetInstanceRequest),
+            self.signing(valkey, "GetCertificateAuthority", v1.GetCertificateAuthorityRequest),
+            self.sharing(valkey, v1.GetSharedRegionalCertificateAuthorityRequest),
+            Method(MONITORING, "ListTimeSeries", mon.ListTimeSeriesRequest, metrics.time_series),
+            Method(MONITORING, "ListMetricDescriptors", mon.ListMetricDescriptorsRequest, metrics.descriptors),
         ]
+
+    def listing(self, product: Product, name: str, request: type[Any]) -> Method:
+        return Method(SERVICES[product], name, request, partial(self.instances.listed, product))
+
+    def opening(self, product: Product, name: str, request: type[Any]) -> Method:
+        return Method(SERVICES[product], name, request, lambda asked: self.instances.get(product, asked.name))
+
+    def signing(self, product: Product, name: str, request: type[Any]) -> Method:
+        return Method(SERVICES[product], name, request, lambda asked: self.instances.authority(product, asked.name))
+
+    def sharing(self, product: Product, request: type[Any]) -> Method:
+        def answer(asked: Any) -> Any:
+            return self.instances.shared_authority(product, asked.name)
+
+        return Method(SERVICES[product], "GetSharedRegionalCertificateAuthority", request, answer)
 
     def handler(self, method: Method) -> grpc.RpcMethodHandler:
         def answer(request: Any, context: grpc.ServicerContext) -> Any:

@@ -19,6 +19,8 @@ PERMISSIONS = {
     "Memorystore/ListInstances": "memorystore.instances.list",
     "Memorystore/GetInstance": "memorystore.instances.get",
     "Memorystore/GetCertificateAuthority": "memorystore.instances.getCertificateAuthority",
+    "CloudRedisCluster/GetSharedRegionalCertificateAuthority": "redis.sharedRegionalCertificateAuthorities.get",
+    "Memorystore/GetSharedRegionalCertificateAuthority": "memorystore.sharedRegionalCertificateAuthorities.get",
     "MetricService/ListTimeSeries": "monitoring.timeSeries.list",
     "MetricService/ListMetricDescriptors": "monitoring.metricDescriptors.list",
 }

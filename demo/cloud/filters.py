@@ -65,17 +65,19 @@ def plain(path: str) -> str:
 def parsed(text: str) -> Filter:
     """Read a filter. Raise RefusalError where it is none that is known here."""
     clauses: list[Clause] = []
-    at = 0
-    while at < len(text):
+    at, is_open = 0, bool(text)
+    while is_open:
         found = CLAUSE.match(text, at)
         if found is None:
-            raise refusal(f"Field filter had an invalid value: could not parse filter {text!r}.")
+            raise unreadable(text)
         words = tuple(word[1:-1] for word in re.findall(STRING, found["words"] or found["word"]))
         clauses.append(Clause(plain(found["path"]), words, found["function"] == "starts_with"))
-        at = found.end()
-        if at < len(text):
-            joint = AND.match(text, at)
-            if joint is None:
-                raise refusal(f"Field filter had an invalid value: could not parse filter {text!r}.")
-            at = joint.end()
+        joint = AND.match(text, found.end())
+        is_open, at = joint is not None, joint.end() if joint else found.end()
+    if at < len(text):
+        raise unreadable(text)
     return Filter(tuple(clauses))
+
+
+def unreadable(text: str) -> RefusalError:
+    return refusal(f"Field filter had an invalid value: could not parse filter {text!r}.")

@@ -30,6 +30,14 @@ SHAPES = {
     Product.VALKEY: Shape(memorystore_v1.Instance, memorystore_v1.ListInstancesResponse, "instances"),
     Product.MEMCACHED: Shape(memcache_v1.Instance, memcache_v1.ListInstancesResponse, "instances"),
 }
+AUTHORITIES = {
+    Product.REDIS_CLUSTER: redis_cluster_v1.CertificateAuthority,
+    Product.VALKEY: memorystore_v1.CertificateAuthority,
+}
+SHARED_AUTHORITIES = {
+    Product.REDIS_CLUSTER: redis_cluster_v1.SharedRegionalCertificateAuthority,
+    Product.VALKEY: memorystore_v1.SharedRegionalCertificateAuthority,
+}
 
 
 @dataclass(frozen=True)
@@ -54,8 +62,9 @@ class Place:
 class Instances:
     """What the projects hold; tests change it at any time.
 
-    `auth_strings` and `authorities` (certificates as PEM) go by resource name. Instances of a region in `unreachable`
-    (a region's id, or its path) are left out of lists, with `has_placeholders` for an entry whose name ends in "-".
+    `auth_strings` and `authorities` (certificates as PEM, also of a region) go by resource name. Instances of a region
+    in `unreachable` (a region's id, or its path) are left out of lists, with `has_placeholders` for an entry whose name
+    ends in "-".
     """
 
     def __init__(self) -> None:
@@ -113,23 +122,22 @@ class Instances:
             raise RefusalError(grpc.StatusCode.NOT_FOUND, f"Resource '{name}' was not found")
         return self.known[product, name]
 
-    def auth_string(self, name: str) -> redis_v1.InstanceAuthString:
-        self.get(Product.REDIS, name)
-        return redis_v1.InstanceAuthString(auth_string=self.auth_strings.get(name, ""))
+    def auth_string(self, request: Any) -> redis_v1.InstanceAuthString:
+        self.get(Product.REDIS, request.name)
+        return redis_v1.InstanceAuthString(auth_string=self.auth_strings.get(request.name, ""))
 
-    def cluster_authority(self, name: str) -> redis_cluster_v1.CertificateAuthority:
-        """Answer for `.../clusters/C/certificateAuthority`."""
-        kind = redis_cluster_v1.CertificateAuthority
-        return kind(name=name, managed_server_ca={"ca_certs": self.chains(Product.REDIS_CLUSTER, name)})
-
-    def valkey_authority(self, name: str) -> memorystore_v1.CertificateAuthority:
-        """Answer for `.../instances/I/certificateAuthority`."""
-        kind = memorystore_v1.CertificateAuthority
-        return kind(name=name, managed_server_ca={"ca_certs": self.chains(Product.VALKEY, name)})
-
-    def chains(self, product: Product, name: str) -> list[dict[str, Any]]:
+    def authority(self, product: Product, name: str) -> Any:
+        """Answer for `.../clusters/C/certificateAuthority` and the like."""
         owner = name.removesuffix("/certificateAuthority")
         self.get(product, owner)
+        return AUTHORITIES[product](name=name, managed_server_ca={"ca_certs": self.chains(owner)})
+
+    def shared_authority(self, product: Product, name: str) -> Any:
+        """Answer for a region's authority, which goes by `projects/P/locations/R` here."""
+        owner = name.removesuffix("/sharedRegionalCertificateAuthority")
+        return SHARED_AUTHORITIES[product](name=name, managed_server_ca={"ca_certs": self.chains(owner)})
+
+    def chains(self, owner: str) -> list[dict[str, Any]]:
         return [{"certificates": [pem]} for pem in self.authorities.get(owner, [])]
 
 

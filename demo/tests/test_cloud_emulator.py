@@ -187,6 +187,55 @@ def test_it_tells_the_authority_of_a_valkey(emulator: Emulator, google: BareClie
     assert [list(chain.certificates) for chain in told.managed_server_ca.ca_certs] == [["only"]]
 
 
+@pytest.mark.parametrize("product", [Product.REDIS_CLUSTER, Product.VALKEY], ids=str)
+def test_it_tells_the_authority_of_a_region(emulator: Emulator, google: BareClients, product: Product) -> None:
+    region = f"projects/{PROJECT}/locations/{REGION}"
+    emulator.instances.authorities[region] = ["shared"]
+    client = google.cluster if product == Product.REDIS_CLUSTER else google.valkey
+    name = f"{region}/sharedRegionalCertificateAuthority"
+
+    told = client.get_shared_regional_certificate_authority(request={"name": name}, timeout=SECONDS)
+
+    assert [list(chain.certificates) for chain in told.managed_server_ca.ca_certs] == [["shared"]]
+
+
+def test_it_knows_no_authority_of_what_is_not_there(google: BareClients) -> None:
+    name = resource_name(Product.VALKEY, "bags") + "/certificateAuthority"
+
+    with pytest.raises(exceptions.NotFound):
+        google.valkey.get_certificate_authority(name=name, timeout=SECONDS)
+
+
+def test_it_replaces_an_instance_of_the_same_name(emulator: Emulator, google: BareClients) -> None:
+    add_instance(emulator, Product.VALKEY, "bags", uid="first")
+    add_instance(emulator, Product.VALKEY, "bags", uid="second")
+
+    (bags,) = google.valkey.list_instances(parent=EVERYWHERE, timeout=SECONDS)
+
+    assert bags.uid == "second"
+
+
+def test_it_shows_a_change_at_the_next_look(emulator: Emulator, google: BareClients) -> None:
+    carts = add_instance(emulator, Product.REDIS, "carts", memory_size_gb=5)
+
+    carts.memory_size_gb = 8
+
+    assert google.redis.get_instance(name=carts.name, timeout=SECONDS).memory_size_gb == 8
+
+
+def test_it_remembers_what_it_was_asked(emulator: Emulator, google: BareClients) -> None:
+    names(google, Product.REDIS)
+    names(google, Product.MEMCACHED)
+
+    assert [call.method for call in emulator.asked()] == [LISTS[Product.REDIS], LISTS[Product.MEMCACHED]]
+    assert emulator.asked("CloudMemcache/ListInstances")[0].request.parent == EVERYWHERE
+    assert {call.at for call in emulator.asked()} == {NOW}
+
+
+def test_every_method_can_be_denied_by_name(emulator: Emulator) -> None:
+    assert {method.short for method in emulator.methods()} == set(PERMISSIONS)
+
+
 def test_it_passes_on_numbers_of_enums_that_the_client_does_not_know(emulator: Emulator, google: BareClients) -> None:
     carts = add_instance(emulator, Product.REDIS, "carts")
     redis_v1.Instance.pb(carts).state = 99

@@ -183,6 +183,15 @@ def test_it_shows_a_project_its_own_series_alone(google: BareClients, emulator: 
     assert list(google.series(name="projects/another")) == []
 
 
+def test_it_answers_for_the_projects_of_a_metrics_scope(google: BareClients, emulator: Emulator) -> None:
+    add_points(emulator, 1)
+    emulator.metrics.scopes["scoping"] = {PROJECT, "another"}
+
+    series = only(google.series(name="projects/scoping"))
+
+    assert series.resource.labels["project_id"] == PROJECT
+
+
 def test_it_sees_the_routing_header_of_the_client(google: BareClients, emulator: Emulator) -> None:
     list(google.series())
 
