@@ -71,6 +71,8 @@ class Wishes:
     instance: str = "web1"
     address: str = "10.0.0.5"
     milliseconds: int = PATIENT_MILLISECONDS
+    # 0: nobody knows.
+    workers: int = 0
 
 
 class Client(Protocol):
@@ -156,6 +158,5 @@ class PythonClient:
 def python_options(wishes: Wishes, clock: Any) -> Options:
     seconds = wishes.milliseconds / 1000
     caches = {key: Default(value) for key, value in wishes.caches.items()}
-    return Options(
-        wishes.url, "swc_key", caches, wishes.directory, wishes.instance, wishes.address, seconds, seconds, clock
-    )
+    place = (wishes.directory, wishes.instance, wishes.address)
+    return Options(wishes.url, "swc_key", caches, *place, seconds, seconds, clock, wishes.workers or None)

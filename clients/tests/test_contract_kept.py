@@ -114,6 +114,15 @@ def test_it_reports_what_it_applied(start: Starts, shardwatch: ScriptedShardwatc
     assert (report["revision"], report["epoch"], report["age_seconds"], report["error"]) == (7, 2, 0, "")
 
 
+@pytest.mark.parametrize(("workers", "told"), [(4, 4), (0, "nothing")])
+def test_it_reports_how_many_processes_it_is_where_that_is_known(
+    start: Starts, shardwatch: ScriptedShardwatch, workers: int, told: object
+) -> None:
+    start(workers=workers).can_use(START)
+
+    assert shardwatch.reports[0].get("workers", "nothing") == told
+
+
 def test_it_reports_loopback_as_no_address(start: Starts, shardwatch: ScriptedShardwatch) -> None:
     start(address="").can_use(START)
 

@@ -155,6 +155,12 @@ def test_all_workers_of_php_fpm_share_one_question(fpm: Fpm, shardwatch: Scripte
     assert len(shardwatch.polls) == 1
 
 
+def test_php_fpm_reports_its_workers(fpm: Fpm, shardwatch: ScriptedShardwatch) -> None:
+    fpm.get()
+
+    assert [report["workers"] for report in shardwatch.reports] == [2]
+
+
 def test_a_reload_of_php_fpm_during_an_outage_changes_nothing(fpm: Fpm, shardwatch: ScriptedShardwatch) -> None:
     shardwatch.then(OFF)
     _, before = fpm.get()

@@ -22,6 +22,7 @@ final class Options
      * @param string $instance one name for all processes that share one APCu; host and SAPI unless given
      * @param string $address what the caches see as this host's address; where requests leave from unless given
      * @param (\Closure(): float)|null $clock seconds since 1970, for tests
+     * @param int $workers how many processes share one APCu; php-fpm knows it, elsewhere 0 says that nobody does
      */
     public function __construct(
         string $url,
@@ -33,6 +34,7 @@ final class Options
         public readonly int $connectMilliseconds = 100,
         public readonly int $totalMilliseconds = 300,
         ?\Closure $clock = null,
+        public readonly int $workers = 0,
     ) {
         foreach ($caches as $key => $default) {
             if (!preg_match('/^[a-z0-9.-]+$/D', (string) $key)) {

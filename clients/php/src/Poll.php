@@ -98,6 +98,7 @@ final class Poll
         $found = str_starts_with($localAddress, '127.') || $localAddress === '::1' ? '' : $localAddress;
         $address = $this->options->address !== '' ? $this->options->address : $found;
         $age = fn (State $state) => round(max(0, $now - $state->confirmedAt), 1);
+        $workers = $this->workers();
         return array_map(fn (string $key) => [
             'key' => $key,
             'instance' => $this->options->instance,
@@ -107,6 +108,16 @@ final class Poll
             'age_seconds' => isset($known->states[$key]) ? $age($known->states[$key]) : null,
             'error' => $error,
             'version' => Switches::VERSION,
-        ], array_map('strval', array_keys($this->options->caches)));
+        ] + ($workers > 0 ? ['workers' => $workers] : []), array_map('strval', array_keys($this->options->caches)));
+    }
+
+    /** How many processes share what is known here; 0 where nobody knows. */
+    private function workers(): int
+    {
+        if ($this->options->workers > 0 || !function_exists('fpm_get_status')) {
+            return $this->options->workers;
+        }
+        $status = fpm_get_status();
+        return is_array($status) ? (int) ($status['total-processes'] ?? 0) : 0;
     }
 }

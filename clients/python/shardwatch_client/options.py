@@ -24,7 +24,8 @@ class Options:
     """Where Shardwatch is, which caches the application uses, and where the last known values are kept.
 
     `directory` belongs to this application alone and outlives restarts. All processes with the same directory are one
-    instance. `address` is what the caches see as this host's address; where requests leave from unless given.
+    instance; `workers` says how many they are, where the application knows. `address` is what the caches see as this
+    host's address; where requests leave from unless given.
     """
 
     url: str
@@ -36,6 +37,7 @@ class Options:
     connect_seconds: float = 0.1
     total_seconds: float = 0.3
     clock: Callable[[], float] = time.time
+    workers: int | None = None
 
     def __post_init__(self) -> None:
         if wrong := [key for key in self.caches if not KEY.fullmatch(key)]:

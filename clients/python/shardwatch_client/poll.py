@@ -74,7 +74,9 @@ def _reason(answer: Answer) -> str:
 def _report(talk: Conversation, options: Options, record: Known, error: str, found: str, now: float) -> None:
     # Loopback is the same address on every host, so it would tell nothing.
     address = options.address or ("" if found.startswith("127.") or found == "::1" else found)
-    common = {"instance": options.instance, "address": address, "error": error, "version": VERSION}
+    common: dict[str, Any] = {"instance": options.instance, "address": address, "error": error, "version": VERSION}
+    if options.workers is not None:
+        common["workers"] = options.workers
     talk.post("/api/v1/switches/reports", report_rows(list(options.caches), record, common, now))
 
 

@@ -22,6 +22,7 @@ $switches = new Switches(new Options(
     clock: function () use (&$now): float {
         return $now;
     },
+    workers: $given['workers'],
 ));
 
 while (($line = fgets(STDIN)) !== false) {
