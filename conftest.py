@@ -17,7 +17,8 @@ from django.dispatch import receiver
 from django.utils import translation
 
 from config import env
-from launcher import parts, valkey
+from launcher import memcached, parts, valkey
+from launcher.memcached import Memcached
 from launcher.testservers import TestServers
 from launcher.valkey import Valkey
 
@@ -26,6 +27,7 @@ PATIENCE_SECONDS = 20.0
 
 ValkeyFactory = Callable[..., Valkey]
 ClusterFactory = Callable[..., list[Valkey]]
+MemcachedFactory = Callable[..., Memcached]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -108,6 +110,21 @@ def redis_server(tmp_path: Path) -> Iterator[ValkeyFactory]:
 
     yield start
     valkey.stop_all(started)
+
+
+@pytest.fixture
+def memcached_server(tmp_path: Path) -> Iterator[MemcachedFactory]:
+    """Start Debian's memcached: `memcached_server("-m", "2")`."""
+    program = needed_program("memcached")
+    started: list[Memcached] = []
+
+    def start(*options: str) -> Memcached:
+        log = tmp_path / f"memcached-{len(started)}.log"
+        started.append(memcached.start_memcached(log, *options, path=program))
+        return started[-1]
+
+    yield start
+    memcached.stop_all(started)
 
 
 @pytest.fixture(scope="session")

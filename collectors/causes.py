@@ -50,6 +50,11 @@ class Cause(StrEnum):
     SENTINEL = auto()
     NO_LAYOUT = auto()
     ERROR_REPLY = auto()
+    NOT_MEMCACHED = auto()
+    NOT_STATS = auto()
+    NO_NODE_LIST = auto()
+    SASL_EXPECTED = auto()
+    MAX_CONNS = auto()
 
 
 SENTENCES = {
@@ -70,9 +75,13 @@ SENTENCES = {
     Cause.PROTECTED: _("The server is in protected mode and talks to its own machine only. Give it a password."),
     Cause.TLS_FILES: _("The CA bundle, client certificate or client key cannot be used: %(words)s"),
     Cause.TLS_SLOW: _(
-        "The TLS handshake got no answer. The port probably speaks no TLS: use redis://, or the TLS port."
+        "The TLS handshake got no answer. The port probably speaks no TLS: use redis:// or memcached://, or the TLS"
+        " port."
     ),
-    Cause.TLS_PLAIN_PORT: _("The port speaks no TLS: use redis:// instead of rediss://, or the TLS port."),
+    Cause.TLS_PLAIN_PORT: _(
+        "The port speaks no TLS: use redis:// instead of rediss:// (memcached:// instead of memcacheds://), or the TLS"
+        " port."
+    ),
     Cause.TLS_EXPIRED: _("The server's certificate has expired. Renew it, and check the clock here."),
     Cause.TLS_UNKNOWN_CA: _("The server's certificate comes from an unknown authority. Give its CA bundle."),
     Cause.TLS_HOST_NAME: _(
@@ -101,12 +110,26 @@ SENTENCES = {
     Cause.GARBAGE: _("The answer is not in Redis' protocol. Another kind of server listens there: %(words)s"),
     Cause.NOT_INFO: _("The server answered INFO with something else. It may be a proxy or another kind of server."),
     Cause.HTTP: _("A web server listens there, not Redis or Valkey. Check the port."),
-    Cause.MEMCACHED: _("This looks like Memcached, not Redis or Valkey. Check the address."),
+    Cause.MEMCACHED: _(
+        "Memcached listens there. Begin the address with memcached://, or with memcached+discovery:// for a discovery"
+        " endpoint."
+    ),
     Cause.SENTINEL: _("This is a Sentinel, which holds no data. Give the address of the server that it watches."),
     Cause.NO_LAYOUT: _(
         "The server is part of a cluster but does not tell its layout: %(words)s. Let the user run CLUSTER SHARDS."
     ),
     Cause.ERROR_REPLY: _("The server answered with an error: %(words)s"),
+    Cause.NOT_MEMCACHED: _("Redis or Valkey listens there. Begin the address with redis://, or rediss:// with TLS."),
+    Cause.NOT_STATS: _("The server answered stats with something else. It may be a proxy or another kind of server."),
+    Cause.NO_NODE_LIST: _(
+        "The discovery endpoint told no list of nodes: %(words)s. Nodes known before are watched on. If this is a node,"
+        " begin its address with memcached://."
+    ),
+    Cause.SASL_EXPECTED: _(
+        "The server closed the connection at once. It probably wants TLS (memcacheds://), or SASL over the binary"
+        " protocol: Shardwatch signs in over the text protocol (-Y)."
+    ),
+    Cause.MAX_CONNS: _("The server accepts no more connections: it has reached its limit (maxconns, -c)."),
 }
 
 

@@ -18,13 +18,13 @@ from typing import Any, cast
 import hiredis
 from django.conf import settings
 
+from collectors.dialect import MISSING, Dialect
 from collectors.failures import Cause, ReadError, from_error_reply, from_opening, from_tls_error
-from collectors.protocol import Command, Reply
+from collectors.protocol import INFO, Command, Reply
 from collectors.steps import Step
 
 # An array of a million parts is no answer to anything we ask, and hiredis would make room for it at once.
 LONG_ARRAY = re.compile(rb"(?:\A|\n)[*%~>]\d{7}")
-MISSING = object()
 CONNECTION_NAME = "shardwatch"
 SETNAME: Command = ("CLIENT", "SETNAME", CONNECTION_NAME)
 
@@ -83,14 +83,32 @@ def _load_client_certificate(context: ssl.SSLContext, access: Access) -> None:
         context.load_cert_chain(file.name, password="")
 
 
+def pack(commands: Sequence[Command]) -> bytes:
+    """Return commands as they go over the wire, one after the other."""
+    return b"".join(hiredis.pack_command(cast(Any, command)) for command in commands)
+
+
+RESP = Dialect(
+    lambda: hiredis.Reader(notEnoughData=MISSING),
+    pack,
+    Access.login,
+    from_opening,
+    Cause.TLS_EXPECTED,
+    INFO,
+    Step.INFO,
+    Cause.NOT_INFO,
+)
+
+
 class Link(asyncio.Protocol):
     """One open connection: writes pipelined commands and hands over their replies, one request at a time."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, dialect: Dialect = RESP) -> None:
+        self.dialect = dialect
         self.lost: ReadError | None = None
         self.busy_since: float | None = None
         self._limit = limit
-        self._reader = hiredis.Reader(notEnoughData=MISSING)
+        self._reader = dialect.reader()
         self._transport: asyncio.Transport | None = None
         self._done: Done | None = None
         self._step = Step.INFO
@@ -163,7 +181,7 @@ class Link(asyncio.Protocol):
             while (reply := self._reader.gets()) is not MISSING:
                 self._replies.append(reply)
         except (hiredis.HiredisError, MemoryError):
-            self._fail(from_opening(data, self._step))
+            self._fail(self.dialect.opening(data, self._step))
             return
         if self._wanted and len(self._replies) >= self._wanted:
             self._finish()
@@ -195,7 +213,7 @@ class Link(asyncio.Protocol):
             # TLS 1.3 looks at the client's certificate after the handshake; the alert may be lost with the connection.
             failure = ReadError(Step.TLS, Cause.TLS_CLIENT_CERTIFICATE)
         else:
-            failure = ReadError(Step.TLS, Cause.TLS_EXPECTED)
+            failure = ReadError(Step.TLS, self.dialect.closed_at_once)
         self._fail(failure)
 
     def _fail(self, failure: ReadError) -> None:
@@ -211,11 +229,6 @@ class Link(asyncio.Protocol):
             self._transport.abort()
 
 
-def pack(commands: Sequence[Command]) -> bytes:
-    """Return commands as they go over the wire, one after the other."""
-    return b"".join(hiredis.pack_command(cast(Any, command)) for command in commands)
-
-
 async def ask(link: Link, commands: Sequence[Command], step: Step = Step.INFO) -> list[Reply]:
     """Return the replies to commands. Raise ReadError where the server fails or takes too long."""
     answer: asyncio.Future[list[Reply]] = asyncio.get_running_loop().create_future()
@@ -228,7 +241,7 @@ async def ask(link: Link, commands: Sequence[Command], step: Step = Step.INFO) -
         else:
             answer.set_result(result)
 
-    link.request(pack(commands), len(commands), done, step)
+    link.request(link.dialect.pack(commands), len(commands), done, step)
     try:
         async with asyncio.timeout(settings.POLL_COMMAND_TIMEOUT_SECONDS):
             return await answer
@@ -277,9 +290,9 @@ def _connect_failure(error: OSError) -> ReadError:
     return ReadError(Step.CONNECT, Cause.UNREACHABLE, error.strerror or error)
 
 
-async def attach(sock: socket.socket, host: str, context: ssl.SSLContext | None) -> Link:
+async def attach(sock: socket.socket, host: str, context: ssl.SSLContext | None, dialect: Dialect = RESP) -> Link:
     """Return a link on a connected socket, after the TLS handshake where there is a context."""
-    link = Link(settings.POLL_REPLY_LIMIT_BYTES)
+    link = Link(settings.POLL_REPLY_LIMIT_BYTES, dialect)
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(settings.POLL_CONNECT_TIMEOUT_SECONDS):
@@ -297,7 +310,9 @@ async def attach(sock: socket.socket, host: str, context: ssl.SSLContext | None)
 
 async def log_in(link: Link, access: Access) -> None:
     """Send AUTH where credentials are set. Raise ReadError where the server does not take them."""
-    command = access.login()
+    command = link.dialect.login(access)
+    if link.dialect.door and not await _is_locked(link, link.dialect.door, command is not None):
+        return
     if command is None:
         return
     (reply,) = await ask(link, [command], Step.AUTH)
@@ -308,6 +323,18 @@ async def log_in(link: Link, access: Access) -> None:
         raise failure
 
 
-async def open_link(host: str, port: int, context: ssl.SSLContext | None) -> Link:
+async def _is_locked(link: Link, door: Command, has_key: bool) -> bool:
+    """Return whether the server wants a login. Raise ReadError where that and what we have do not fit together."""
+    (reply,) = await ask(link, [door], Step.AUTH)
+    failure = from_error_reply(str(reply), Step.AUTH) if isinstance(reply, hiredis.ReplyError) else None
+    is_locked = failure is not None and failure.cause is Cause.PASSWORD_MISSING
+    if failure and (failure.step is Step.CONNECT or (is_locked and not has_key)):
+        raise failure
+    if has_key and not is_locked:
+        raise ReadError(Step.AUTH, Cause.PASSWORD_UNEXPECTED)
+    return is_locked
+
+
+async def open_link(host: str, port: int, context: ssl.SSLContext | None, dialect: Dialect = RESP) -> Link:
     """Return a link that is not logged in yet. Raise ReadError naming the step that failed."""
-    return await attach(await reach(await resolve(host, port)), host, context)
+    return await attach(await reach(await resolve(host, port)), host, context, dialect)

@@ -13,7 +13,6 @@ from collectors.models import Step
 from collectors.rates import RATE_GAP_SECONDS
 from collectors.rounds import Answer
 from collectors.source import Command, Readings, Reply, SlotLoad, SlowCall, Spike, Value, empty_row
-from collectors.sources.info import INFO
 from collectors.tallies import NodeTallies, Tally
 from collectors.targets import Target
 
@@ -21,6 +20,8 @@ READ_AFTER, ROUND_TRIP = HOT_INDEX["read_after_ms"], HOT_INDEX["round_trip_secon
 USED_MEMORY, MAXCLIENTS, OFFSET = HOT_INDEX["used_memory"], HOT_INDEX["maxclients"], HOT_INDEX["master_repl_offset"]
 STATE_OK, KNOWN_NODES = HOT_INDEX["cluster_state_ok"], HOT_INDEX["cluster_known_nodes"]
 EPOCH, IS_PRIMARY = HOT_INDEX["cluster_current_epoch"], HOT_INDEX["is_primary"]
+# One of these facts is in every answer that tells a server's kind.
+VERSIONS = frozenset({"redis_version", "memcached_version"})
 # A delay beyond this is a clock that was set while the poll ran.
 READ_AFTER_LIMIT_MS = 600_000
 
@@ -59,6 +60,8 @@ def digest(answer: Answer, tick: int, offset_seconds: float) -> Digest:
         target.postpone(answer.request.plan.sources, tick)
     if made.failure is None:
         _take_in(made, answer, tick)
+    if made.failure is None and target.is_endpoint and made.layout is None:
+        made.failure = ReadError(target.step, Cause.NO_NODE_LIST, answer.replies[0])
     if made.failure is None:
         read_after = int((offset_seconds + answer.after_seconds) * 1000)
         made.row[READ_AFTER] = read_after if 0 <= read_after <= READ_AFTER_LIMIT_MS else None
@@ -68,14 +71,16 @@ def digest(answer: Answer, tick: int, offset_seconds: float) -> Digest:
 
 
 def _failure(target: Target, commands: Sequence[Command], replies: Sequence[Reply]) -> ReadError | None:
-    """Return why INFO failed, None where it did not; remember which commands the node lets us run."""
+    """Return why the vital command failed, None where it did not; remember which commands the node lets us run."""
     failure = None
     for command, reply in zip(commands, replies, strict=True):
         target.support.note(command, reply)
-        if command == INFO and isinstance(reply, hiredis.ReplyError):
-            failure = from_error_reply(target.way.access.redact(str(reply)), Step.INFO)
-        elif command == INFO and not isinstance(reply, bytes):
-            failure = ReadError(Step.INFO, Cause.NOT_INFO)
+        if command == target.vital and isinstance(reply, hiredis.ReplyError):
+            failure = from_error_reply(target.way.access.redact(str(reply)), target.step)
+            if target.is_endpoint and failure.cause is Cause.ERROR_REPLY:
+                failure = ReadError(target.step, Cause.NO_NODE_LIST, failure.words)
+        elif command == target.vital and not isinstance(reply, bytes):
+            failure = ReadError(target.step, target.way.dialect.nonsense)
     return failure
 
 
@@ -100,7 +105,7 @@ def _take_in(made: Digest, answer: Answer, tick: int) -> None:
         made.slots = made.slots if readings.slots is None else readings.slots
         if readings.tallies:
             _count(made, readings.tallies, seconds, source.every())
-        if source.name == "info":
+        if source.tells_kind:
             _know(made, readings)
     for slot, value in target.carried.items():
         if made.row[slot] is None:
@@ -129,7 +134,7 @@ def _count(made: Digest, tallies: dict[str, dict[str, Tally]], seconds: int | No
 
 
 def _know(made: Digest, readings: Readings) -> None:
-    """Learn from INFO what kind of node this is, and whether its place among the others changed."""
+    """Learn what kind of node this is, and whether its place among the others changed."""
     target = made.target
     if readings.facts:
         target.learn(readings.facts)
@@ -138,8 +143,8 @@ def _know(made: Digest, readings: Readings) -> None:
         made.is_unsettled |= bool({"role", "master_host", "master_port", "run_id"} & readings.facts.keys())
     if target.texts.get("redis_mode") == "sentinel":
         made.failure = ReadError(Step.INFO, Cause.SENTINEL)
-    elif made.row[USED_MEMORY] is None and "redis_version" not in target.texts:
-        made.failure = ReadError(Step.INFO, Cause.NOT_INFO)
+    elif made.row[USED_MEMORY] is None and VERSIONS.isdisjoint(target.texts):
+        made.failure = ReadError(target.step, target.way.dialect.nonsense)
     target.standing.reports_limits = made.row[MAXCLIENTS] is not None
     is_primary = made.row[IS_PRIMARY]
     target.standing.is_primary = None if is_primary is None else bool(is_primary)

@@ -12,6 +12,9 @@ from typing import Any
 from collectors.event import Kind
 from collectors.layout import PRIMARY, SLOT_COUNT
 
+# Uptimes are whole seconds, and answers are written down some time after they came.
+START_TOLERANCE_SECONDS = 10
+
 SlotRanges = list[list[int]]
 # Facts whose change is an event of its own; the others change with a restart.
 CHANGED_FACTS = (
@@ -46,6 +49,7 @@ class NodeState:
     # The reason again, so that pages can tell it in their reader's language.
     cause: str = ""
     words: str = ""
+    process: str = ""
 
     @property
     def answers(self) -> bool:
@@ -167,7 +171,17 @@ def has_restarted(old: NodeState, new: NodeState) -> bool:
         return False
     if old.run_id and new.run_id:
         return old.run_id != new.run_id
-    return old.uptime is not None and new.uptime is not None and new.uptime < old.uptime
+    if old.process and new.process and old.process != new.process:
+        return True
+    if old.uptime is None or new.uptime is None:
+        return False
+    # What we last compared with may be long ago: a process that began since then is another one.
+    began_since = (
+        old.answered_at is not None
+        and new.answered_at is not None
+        and started_at(new, new.answered_at) > old.answered_at + START_TOLERANCE_SECONDS
+    )
+    return new.uptime < old.uptime or began_since
 
 
 def started_at(node: NodeState, now: float) -> float:

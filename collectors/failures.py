@@ -25,6 +25,10 @@ ERROR_REPLIES: tuple[tuple[str, Step | None, Cause], ...] = (
     ("LOADING", None, Cause.LOADING),
     ("MASTERDOWN", None, Cause.PRIMARY_DOWN),
     ("BUSY", None, Cause.BUSY),
+    # Memcached's own words.
+    ("ERROR Too many open connections", Step.CONNECT, Cause.MAX_CONNS),
+    ("CLIENT_ERROR unauthenticated", Step.AUTH, Cause.PASSWORD_MISSING),
+    ("CLIENT_ERROR authentication failure", Step.AUTH, Cause.USER_OR_PASSWORD_WRONG),
 )
 
 # OpenSSL's numbers of certificate faults (X509_V_ERR_...).

@@ -12,8 +12,8 @@ from collectors.layout import address_text
 from collectors.models import NodeFact, NodeStatus
 from fleet.models import Cache, Node, Topology
 
-VERSION_FACTS = {"valkey_version": "Valkey", "redis_version": "Redis"}
-FACTS = {"run_id", *VERSION_FACTS, *CHANGED_FACTS}
+VERSION_FACTS = {"valkey_version": "Valkey", "redis_version": "Redis", "memcached_version": "Memcached"}
+FACTS = {"run_id", "process_id", *VERSION_FACTS, *CHANGED_FACTS}
 LIMITS = ("maxmemory", "maxclients")
 
 
@@ -63,6 +63,7 @@ def node_state(
         getattr(newest, "connected_clients", None),
         status.failed_cause if status else "",
         status.failed_words if status else "",
+        facts.get("process_id", ""),
     )
 
 

@@ -1,6 +1,6 @@
 """What one node is asked in one go. Plans are kept from poll to poll, as most polls ask what the one before asked."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,14 +18,14 @@ class Plan:
     payload: bytes
 
     @classmethod
-    def of(cls, sources: Iterable[Source]) -> "Plan":
+    def of(cls, sources: Iterable[Source], packer: Callable[[Sequence[Command]], bytes] = pack) -> "Plan":
         asked = [(source, source.commands()) for source in sources]
         commands = tuple(dict.fromkeys(command for _, own in asked for command in own))
         place = {command: index for index, command in enumerate(commands)}
         places = tuple(tuple(place[command] for command in own) for _, own in asked)
-        return cls(tuple(source for source, _ in asked), commands, places, packed(commands))
+        return cls(tuple(source for source, _ in asked), commands, places, packed(packer, commands))
 
 
 @lru_cache(maxsize=1024)
-def packed(commands: tuple[Command, ...]) -> bytes:
-    return pack(commands)
+def packed(packer: Callable[[Sequence[Command]], bytes], commands: tuple[Command, ...]) -> bytes:
+    return packer(commands)

@@ -76,9 +76,16 @@ def poll_caches(cache_ids: Sequence[int], tick: int, pool: Pool, worker: str) ->
 class Watched:
     """One cache during one poll."""
 
-    def __init__(self, cache: CacheRow, claim: Claim, targets: list[Target], is_unsettled: bool) -> None:
+    def __init__(
+        self,
+        cache: CacheRow,
+        claim: Claim,
+        targets: list[Target],
+        is_unsettled: bool,
+        endpoint: Target | None = None,
+    ) -> None:
         self.cache = cache
-        self.targets = targets
+        self.targets, self.endpoint = targets, endpoint
         self.waiting = {target.node_id for target in targets}
         self.is_unsettled = is_unsettled or claim.topology_at is None
         age = (timezone.now() - claim.topology_at).total_seconds() if claim.topology_at else 0.0
@@ -98,7 +105,11 @@ class Watched:
 
     @property
     def lacks_layout(self) -> bool:
-        return self.is_unsettled and self.layout is None and self.has_cluster_layout and not self.is_concluded
+        if self.layout is not None or self.is_concluded:
+            return False
+        if self.endpoint:
+            return self.layout_is_due or self.is_unsettled
+        return self.is_unsettled and self.has_cluster_layout
 
     @property
     def may_conclude(self) -> bool:
@@ -120,10 +131,13 @@ class Watched:
     def note_layout(self, made: Digest) -> None:
         if made.layout:
             # A node that is cut off from its cluster sees nodes missing that are not gone.
-            self.layout = replace(made.layout, complete=made.layout.complete and made.row[STATE_OK] is True)
+            is_certain = made.target.is_endpoint or made.row[STATE_OK] is True
+            self.layout = replace(made.layout, complete=made.layout.complete and is_certain)
 
     def speaker(self) -> Target | None:
-        """Return the node that can best tell the cluster's layout: one that answers and calls it healthy."""
+        """Return who can best tell the layout: an endpoint for that, else a node that calls its cluster healthy."""
+        if self.endpoint:
+            return self.endpoint
         able = [target for target in self.targets if target.failure is None and target.layout_source()]
         return max(able, key=lambda target: target.rank, default=None)
 
@@ -148,7 +162,11 @@ class Poll:
         if cache.seeds and not nodes:
             topology.ensure_seeds(cache.pk, cache.seeds)
             nodes = read_nodes([cache.pk])
-        return Watched(cache, claim, self.pool.targets(cache, nodes), self.pool.is_unsettled(cache.pk))
+        if cache.endpoint:
+            # Before its nodes are known the endpoint stands among them; it is asked for the list alone.
+            nodes = [node for node in nodes if node.shard_id is not None]
+        targets, is_unsettled = self.pool.targets(cache, nodes), self.pool.is_unsettled(cache.pk)
+        return Watched(cache, claim, targets, is_unsettled, self.pool.endpoint(cache))
 
     def run(self) -> None:
         try:
@@ -191,6 +209,8 @@ class Poll:
                 watched.note_answer(answer, after=watched.seconds)
                 if made := self._digest(answer):
                     watched.note_layout(made)
+                    if made.target.is_endpoint:
+                        self._settle_endpoint(made)
 
     def _layout_question(self, watched: Watched, asked: set[tuple[int, str]]) -> Request | None:
         speaker = watched.speaker() if watched.lacks_layout else None
@@ -198,7 +218,15 @@ class Poll:
         if speaker is None or layout is None or (speaker.node_id, layout.name) in asked:
             return None
         asked.add((speaker.node_id, layout.name))
-        return Request(speaker, Plan.of([*speaker.named_sources("cluster_info"), layout]))
+        sources = [*speaker.named_sources("cluster_info"), layout]
+        return Request(speaker, Plan.of(sources, speaker.way.dialect.pack))
+
+    def _settle_endpoint(self, made: Digest) -> None:
+        settle(made)
+        try:
+            self._write_states([made])
+        except AWAY:
+            connection.close()
 
     def _digest(self, answer: Answer) -> Digest | None:
         """Return what an answer came to. One that breaks our reading must not cost the others theirs."""
@@ -276,14 +304,15 @@ class Poll:
     def _sync_topology(self, watched: Watched) -> None:
         cache_id = watched.cache.pk
         layout = watched.layout
-        if not watched.has_cluster_layout and (watched.layout_is_due or watched.is_unsettled):
+        is_untold = watched.endpoint is None and not watched.has_cluster_layout
+        if is_untold and (watched.layout_is_due or watched.is_unsettled):
             layout = _standalone(watched)
         if layout:
             watched.saw_topology = True
             watched.has_changed = topology.sync(cache_id, layout, timezone.now())
             if watched.has_changed:
                 backlog.write([], [cache_id], self.tick)
-        elif not watched.has_answered:
+        elif watched.endpoint is None and not watched.has_answered:
             # Nobody that we know answers: perhaps all moved, and the seeds lead to where they are now.
             topology.ensure_seeds(cache_id, watched.cache.seeds)
         is_forming = layout is not None and layout.is_forming

@@ -12,17 +12,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from collectors import leases, poll, topology
-from collectors.connections import Access, Link, SocketAddress, ask, attach, log_in, reach, resolve, tls_context
+from collectors.connections import RESP, Access, Link, SocketAddress, ask, attach, log_in, reach, resolve, tls_context
 from collectors.credentials import access_of
 from collectors.failures import Cause, ReadError, from_error_reply
 from collectors.layout import Layout, address_text
+from collectors.memcached import looking
 from collectors.models import Step
 from collectors.source import Command
 from collectors.sources.cluster import ClusterShards, ClusterSlots
 from collectors.sources.info import INFO, Info
-from collectors.targets import Pool
+from collectors.targets import Pool, dialect_of
 from collectors.worker import Identity
-from fleet.addresses import Address, AddressError
+from fleet.addresses import Address, AddressError, Protocol
 from fleet.models import Cache
 
 # The longest that somebody waits for a test, all steps together.
@@ -60,7 +61,8 @@ class Discovery:
 def test_connection(cache: Cache) -> list[StepResult]:
     """Return the steps of reaching a cache as it is filled in, saved or not, up to the first that fails.
 
-    Of several servers all are tried, and the steps of the first one that fails are returned.
+    Of several servers all are tried, and the steps of the first one that fails are returned. So it is with the
+    nodes that a discovery endpoint names, after its own steps.
     """
     try:
         seeds = cache.seeds()
@@ -69,12 +71,14 @@ def test_connection(cache: Cache) -> list[StepResult]:
         return [StepResult(Step.ADDRESS, False, 0.0, str(error))]
     except ReadError as failure:
         return [StepResult(failure.step, False, 0.0, failure.sentence())]
-    tests = asyncio.run(_run_all([_Test(seed, access) for seed in seeds[:TESTED_SERVERS]]))
-    return next((steps for steps in tests if not steps[-1].ok), tests[0])
+    return asyncio.run(_test_all(seeds, access))
 
 
-async def _run_all(tests: Sequence["_Test"]) -> list[list[StepResult]]:
-    return list(await asyncio.gather(*(test.run() for test in tests)))
+async def _test_all(servers: Sequence[Address], access: Access) -> list[StepResult]:
+    tests = [_Test(server, access) for server in servers[:TESTED_SERVERS]]
+    taken = await asyncio.gather(*(test.run() for test in tests))
+    steps = next((steps for steps in taken if not steps[-1].ok), taken[0])
+    return steps + await _test_all(tests[0].named, access) if tests[0].named else steps
 
 
 class _Test:
@@ -86,6 +90,8 @@ class _Test:
         self.step = Step.RESOLVE
         self.began = time.monotonic()
         self.link: Link | None = None
+        # The nodes that the server names, where it is a discovery endpoint.
+        self.named: list[Address] = []
 
     async def run(self) -> list[StepResult]:
         try:
@@ -107,8 +113,17 @@ class _Test:
         if self.seed.tls:
             self.link = link = await self._take(Step.TLS, self._secure(sock), _tell_certificate)
         else:
-            self.link = link = await attach(sock, host, None)
+            self.link = link = await attach(sock, host, None, dialect_of([self.seed]))
         await self._take(Step.AUTH, self._authenticate(link), self._tell_login)
+        if self.seed.protocol is Protocol.REDIS:
+            await self._look_at_redis(link)
+        elif self.seed.protocol is Protocol.MEMCACHED:
+            await self._take(Step.STATS, looking.version(link), lambda version: f"Memcached {version}")
+        else:
+            layout = await self._take(Step.NODES, looking.nodes(link), _tell_nodes)
+            self.named = [Address(node.host, node.port, self.seed.tls, Protocol.MEMCACHED) for node in layout.nodes()]
+
+    async def _look_at_redis(self, link: Link) -> None:
         await self._take(Step.PING, _ping(link), lambda _reply: _("The server answers."))
         texts = await self._take(Step.INFO, _info(link), _tell_server)
         if texts.get("cluster_enabled") == "1":
@@ -132,13 +147,15 @@ class _Test:
 
     async def _secure(self, sock: socket.socket) -> Link:
         try:
-            return await attach(sock, self.seed.host, tls_context(self.access))
+            return await attach(sock, self.seed.host, tls_context(self.access), dialect_of([self.seed]))
         except ReadError:
             sock.close()
             raise
 
     async def _authenticate(self, link: Link) -> None:
         await log_in(link, self.access)
+        if link.dialect is not RESP:
+            return
         # Without credentials the first command tells whether the server wants some.
         (reply,) = await ask(link, [PING], Step.AUTH)
         if isinstance(reply, hiredis.ReplyError):
@@ -209,6 +226,11 @@ async def _layout(link: Link, seed: Address) -> Layout:
 
 def _tell_layout(layout: Layout) -> str:
     return _("A cluster of %(shards)s with %(nodes)s.") % _counted(len(layout.shards), len(layout.nodes()))
+
+
+def _tell_nodes(layout: Layout) -> str:
+    count = len(layout.nodes())
+    return ngettext("It names %(count)d node.", "It names %(count)d nodes.", count) % {"count": count}
 
 
 def _counted(shards: int, nodes: int) -> dict[str, str]:

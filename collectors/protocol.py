@@ -12,7 +12,7 @@ INFO: Command = ("INFO",)
 TEXT_LIMIT_BYTES = 512 * 1024
 # Commands whose second word says which one is meant.
 CONTAINERS = {"ACL", "CLIENT", "CLUSTER", "COMMAND", "COMMANDLOG", "CONFIG", "HOTKEYS", "INFO", "LATENCY", "MEMORY"}
-CONTAINERS |= {"OBJECT", "SLOWLOG"}
+CONTAINERS |= {"OBJECT", "SLOWLOG", "stats"}
 # How servers and services say that a command is not to be had; compared in small letters.
 REFUSALS = (
     "noperm",
@@ -28,6 +28,9 @@ REFUSALS = (
     "err command is not allowed",
     "err command is disabled",
     "err not supported",
+    # Memcached's; SERVER_ERROR may pass.
+    "error",
+    "client_error",
 )
 
 

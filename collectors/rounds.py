@@ -117,7 +117,7 @@ class Round:
         elif link.busy_since is None:
             self._ask(request, link, is_kept=True)
         elif time.monotonic() - link.busy_since < UNANSWERED_SECONDS:
-            self._finish(request, ReadError(Step.INFO, Cause.SILENT))
+            self._finish(request, ReadError(request.target.step, Cause.SILENT))
         else:
             request.target.drop()
             self._spawn(self._connect(request))
@@ -141,7 +141,7 @@ class Round:
         if request.is_done:
             return
         if link.busy_since is not None:
-            self._finish(request, ReadError(Step.INFO, Cause.SILENT))
+            self._finish(request, ReadError(request.target.step, Cause.SILENT))
             return
         request.link, request.sent_at = link, time.monotonic()
 
@@ -152,7 +152,7 @@ class Round:
             else:
                 self._finish(request, result)
 
-        link.request(request.plan.payload, len(request.plan.commands), done)
+        link.request(request.plan.payload, len(request.plan.commands), done, request.target.step)
 
     def _expire(self) -> None:
         """Give up on nodes that have been asked for long enough; their connections are kept."""
@@ -160,7 +160,7 @@ class Round:
         for request in self.requests:
             if not request.is_done and request.link and request.sent_at <= oldest:
                 request.link.abandon()
-                self._finish(request, ReadError(Step.INFO, Cause.SILENT))
+                self._finish(request, ReadError(request.target.step, Cause.SILENT))
 
     def _close(self) -> None:
         """End the round: who has not answered by now failed."""
@@ -170,7 +170,7 @@ class Round:
             if request.link:
                 request.link.abandon()
             waiting = Cause.SILENT if request.link else Cause.CONNECT_SLOW
-            step = Step.INFO if request.link else Step.CONNECT
+            step = request.target.step if request.link else Step.CONNECT
             self._finish(request, request.target.failure or ReadError(step, waiting))
 
     def _finish(self, request: Request, result: list[Reply] | ReadError) -> None:

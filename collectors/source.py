@@ -111,6 +111,8 @@ class Source:
     once_a_cache: bool = False
     # Asked only where all of these are refused.
     instead_of: tuple[Command, ...] = ()
+    # True for the one whose reply tells what kind of server a node is, and how it stands among the others.
+    tells_kind: bool = False
 
     def every(self) -> int:
         """Return the seconds between two runs; 0 is every poll."""

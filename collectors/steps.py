@@ -16,6 +16,8 @@ class Step(StrEnum):
     PING = "ping"
     INFO = "info"
     LAYOUT = "layout"
+    STATS = "stats"
+    NODES = "nodes"
 
     @property
     def label(self) -> str:
@@ -31,5 +33,7 @@ LABELS = {
     Step.PING: _("PING"),
     Step.INFO: _("INFO"),
     Step.LAYOUT: _("cluster layout"),
+    Step.STATS: _("stats"),
+    Step.NODES: _("list of nodes"),
 }
 CHOICES = [(step.value, label) for step, label in LABELS.items()]

@@ -13,19 +13,22 @@ from django.conf import settings
 
 from collectors import background, capabilities, statuses
 from collectors.capabilities import Support
-from collectors.connections import SETNAME, Access, Link, ask, log_in, open_link, tls_context
+from collectors.connections import RESP, SETNAME, Access, Link, ask, log_in, open_link, tls_context
 from collectors.credentials import access_of
 from collectors.cursors import raw_cursor
+from collectors.dialect import Dialect
 from collectors.event_watch import EventWatch
 from collectors.failures import Cause, ReadError, from_error_reply
 from collectors.layout import address_text
+from collectors.memcached.discovery import CONFIG_CLUSTER, ConfigCluster
+from collectors.memcached.sources import make_memcached_sources
+from collectors.memcached.text import MEMCACHED
 from collectors.models import Step
 from collectors.plans import Plan
 from collectors.source import Command, ReplicaSeen, Source, Standing, Value
 from collectors.sources import make_sources
-from collectors.sources.info import INFO
-from collectors.topology import Standalone
-from fleet.addresses import Address, AddressError, parse_addresses
+from collectors.topology import Standalone, ensure_seeds
+from fleet.addresses import Address, AddressError, Protocol, parse_addresses
 from fleet.engines import Engine
 from fleet.models import Cache, Node, Topology
 
@@ -40,6 +43,7 @@ class Way:
     access: Access
     context: ssl.SSLContext | None
     broken: ReadError | None = None
+    dialect: Dialect = RESP
 
     @classmethod
     def to(cls, cache: Cache) -> "Way":
@@ -49,12 +53,12 @@ class Way:
 
     @classmethod
     def of(cls, cache: Cache, tls: bool) -> "Way":
-        access = Access(tls)
+        access, dialect = Access(tls), dialect_of(seeds_of(cache.address))
         try:
             access = access_of(cache, tls)
-            return cls(access, tls_context(access) if tls else None)
+            return cls(access, tls_context(access) if tls else None, dialect=dialect)
         except ReadError as failure:
-            return cls(access, None, failure)
+            return cls(access, None, failure, dialect)
 
 
 class CacheRow(NamedTuple):
@@ -75,6 +79,11 @@ class CacheRow(NamedTuple):
     @property
     def seeds(self) -> tuple[Address, ...]:
         return seeds_of(self.address)
+
+    @property
+    def endpoint(self) -> Address | None:
+        """Return the discovery endpoint that names the nodes; None where the address names them itself."""
+        return self.seeds[0] if self.seeds and self.seeds[0].protocol is Protocol.DISCOVERY else None
 
     @property
     def stamp(self) -> tuple[object, ...]:
@@ -115,6 +124,10 @@ def seeds_of(address: str) -> tuple[Address, ...]:
         return ()
 
 
+def dialect_of(seeds: Sequence[Address]) -> Dialect:
+    return RESP if not seeds or seeds[0].protocol is Protocol.REDIS else MEMCACHED
+
+
 def read_caches(cache_ids: Sequence[int]) -> list[CacheRow]:
     with raw_cursor() as cursor:
         return [CacheRow._make(row) for row in cursor.execute(READ_CACHES, [list(cache_ids)], prepare=True)]
@@ -124,6 +137,13 @@ def read_nodes(cache_ids: Sequence[int]) -> list[NodeRow]:
     """Return the present nodes of these caches."""
     with raw_cursor() as cursor:
         return [NodeRow._make(row) for row in cursor.execute(READ_NODES, [list(cache_ids)], prepare=True)]
+
+
+def read_endpoint(cache_id: int, seed: Address) -> NodeRow | None:
+    """Return the row that stands for a cache's discovery endpoint, present or not; None where the cache is gone."""
+    rows = Node.objects.filter(cache_id=cache_id, identity=address_text(seed.host, seed.port))
+    row = rows.values_list("pk", "cache_id", "identity", "host", "port", "role", "shard_id").first()
+    return NodeRow._make(row) if row else None
 
 
 class KeptPlan(NamedTuple):
@@ -137,13 +157,16 @@ class KeptPlan(NamedTuple):
 
 
 class Target:
-    """One node that this process polls. The link belongs to the loop's thread, the rest to the poll at hand."""
+    """One node that this process polls. The link belongs to the loop's thread, the rest to the poll at hand.
 
-    def __init__(self, node: NodeRow, way: Way, support: Support) -> None:
+    A discovery endpoint is one too: it is asked for the list of nodes, and for no numbers.
+    """
+
+    def __init__(self, node: NodeRow, way: Way, support: Support, is_endpoint: bool = False) -> None:
         self.node_id, self.cache_id = node.pk, node.cache_id
         self.identity, self.host, self.port = node.identity, node.host, node.port
         self.role, self.shard_id = node.role, node.shard_id
-        self.way, self.support = way, support
+        self.way, self.support, self.is_endpoint = way, support, is_endpoint
         self.link: Link | None = None
         self.opening: asyncio.Task[Link] | None = None
         # Why the last poll failed; a node that failed holds up no later poll.
@@ -151,13 +174,13 @@ class Target:
         self.failing_since: float | None = None
         # Since we know the node, not since this process does.
         self.has_answered = False
-        self.sources: tuple[Source, ...] = make_sources(node.host, way.access.tls)
+        self.sources: tuple[Source, ...] = self._make_sources()
         self.due: dict[str, int] = {}
         self._kept: KeptPlan | None = None
         # Ways to learn the layout that brought none, and when.
         self.fruitless: dict[str, float] = {}
         self.ran_at: dict[str, int] = {}
-        self.standing = Standing()
+        self.standing = Standing(Engine.MEMCACHED if way.dialect is MEMCACHED else Engine.UNKNOWN)
         self.texts: dict[str, str] = {}
         self.carried: dict[int, Value] = {}
         self.replicas: Sequence[ReplicaSeen] = ()
@@ -166,9 +189,26 @@ class Target:
         self.used_at = time.monotonic()
         self.interval_seconds = float(settings.POLL_INTERVAL_SECONDS)
 
+    def _make_sources(self) -> tuple[Source, ...]:
+        if self.is_endpoint:
+            return (ConfigCluster(),)
+        if self.way.dialect is MEMCACHED:
+            return make_memcached_sources()
+        return make_sources(self.host, self.way.access.tls)
+
     @property
     def place(self) -> tuple[str, int]:
         return self.host, self.port
+
+    @property
+    def vital(self) -> Command:
+        """Return the command at which the node must not fail."""
+        return CONFIG_CLUSTER if self.is_endpoint else self.way.dialect.vital
+
+    @property
+    def step(self) -> Step:
+        """Return the step that the vital command is."""
+        return Step.NODES if self.is_endpoint else self.way.dialect.step
 
     @property
     def is_placeholder(self) -> bool:
@@ -191,7 +231,9 @@ class Target:
         sources = self.due_sources(tick)
         later = [due for due in self.due.values() if due > tick]
         until = tick if any(source.every() for source in sources) else min([tick + PLAN_SECONDS, *later])
-        return KeptPlan(Plan.of(sources), tick, until, replace(self.standing), self.support.lessons)
+        return KeptPlan(
+            Plan.of(sources, self.way.dialect.pack), tick, until, replace(self.standing), self.support.lessons
+        )
 
     def due_sources(self, tick: int) -> list[Source]:
         """Return the sources of nodes whose time has come and whose commands are not refused."""
@@ -231,7 +273,7 @@ class Target:
 
     def may_run(self, commands: Iterable[Command]) -> bool:
         """Return whether at least one of these commands is not known to be refused."""
-        return any(not self.support.is_refused(command) or command == INFO for command in commands)
+        return any(not self.support.is_refused(command) or command == self.vital for command in commands)
 
     def ran(self, source: Source, tick: int) -> int | None:
         """Set the next time of a source; return the seconds since its last, None for the first.
@@ -259,6 +301,9 @@ class Target:
         """Take in what the node says of its kind."""
         self.texts.update(facts)
         texts = self.texts
+        if "memcached_version" in texts:
+            self.standing.version = version_of(texts["memcached_version"])
+            return
         valkey = "valkey_version" in texts or texts.get("server_name") == "valkey"
         mode = texts.get("redis_mode") or texts.get("server_mode")
         self.standing.engine = Engine.VALKEY if valkey else Engine.REDIS
@@ -268,6 +313,8 @@ class Target:
 
     def seen(self) -> Standalone | None:
         """Return what the node said of its replication at the last poll, None where it failed."""
+        if self.standing.engine == Engine.MEMCACHED and not self.failure:
+            return Standalone(Node.Role.PRIMARY.value, peer=self.peer)
         if self.failure or "role" not in self.texts:
             return None
         role = {"master": Node.Role.PRIMARY.value, "slave": Node.Role.REPLICA.value}.get(self.texts["role"], "")
@@ -282,11 +329,11 @@ class Target:
         """Connect and log in; name the connection unless the node is known to refuse that."""
         if self.way.broken:
             raise self.way.broken
-        self.link = link = await open_link(self.host, self.port, self.way.context)
+        self.link = link = await open_link(self.host, self.port, self.way.context, self.way.dialect)
         self.peer = link.peer
         try:
             await log_in(link, self.way.access)
-            if not self.support.is_refused(SETNAME):
+            if self.way.dialect.names_connections and not self.support.is_refused(SETNAME):
                 await self._name(link)
         except ReadError as failure:
             # A server that is stuck keeps this one connection: it may yet answer.
@@ -330,6 +377,8 @@ class Pool:
 
     def __init__(self) -> None:
         self._targets: dict[int, Target] = {}
+        # Discovery endpoints by cache id.
+        self._endpoints: dict[int, Target] = {}
         # Caches whose layout may have changed since it was last read.
         self._unsettled: set[int] = set()
         self.events = EventWatch()
@@ -347,6 +396,23 @@ class Pool:
             target.identity, target.role, target.shard_id = node.identity, node.role, node.shard_id
             target.used_at, target.interval_seconds = now, float(cache.poll_interval_seconds)
         return found
+
+    def endpoint(self, cache: CacheRow) -> Target | None:
+        """Return the discovery endpoint of a cache, None where its address names the nodes themselves."""
+        seed = cache.endpoint
+        if seed is None:
+            return None
+        way, known = self._way(cache), self._endpoints.get(cache.pk)
+        if known is None or known.way is not way or known.place != (seed.host, seed.port):
+            row = read_endpoint(cache.pk, seed)
+            if row is None and ensure_seeds(cache.pk, [seed]):
+                row = read_endpoint(cache.pk, seed)
+            if row is None:
+                return None
+            self._discard(known)
+            known = self._endpoints[cache.pk] = Target(row, way, Support(), is_endpoint=True)
+        known.used_at, known.interval_seconds = time.monotonic(), float(cache.poll_interval_seconds)
+        return known
 
     def _begin(self, cache: CacheRow, nodes: Sequence[NodeRow], way: Way) -> None:
         support = capabilities.load([node.pk for node in nodes])
@@ -383,15 +449,18 @@ class Pool:
 
     def failures(self) -> list[tuple[str, ReadError]]:
         """Return the addresses that failed at their last poll, and why."""
-        return [(address_text(*target.place), target.failure) for target in self._targets.values() if target.failure]
+        watched = [*self._targets.values(), *self._endpoints.values()]
+        return [(address_text(*target.place), target.failure) for target in watched if target.failure]
 
     def sweep(self) -> None:
         """Close what was not polled for three intervals: its node left, or another worker polls it now."""
         now = time.monotonic()
-        for target in list(self._targets.values()):
-            if now - target.used_at > 3 * target.interval_seconds + settings.POLL_TICK_SECONDS:
-                self._discard(self._targets.pop(target.node_id, None))
+        for held in (self._targets, self._endpoints):
+            for key, target in list(held.items()):
+                if now - target.used_at > 3 * target.interval_seconds + settings.POLL_TICK_SECONDS:
+                    self._discard(held.pop(key, None))
 
     def close(self) -> None:
-        for target in list(self._targets.values()):
-            self._discard(self._targets.pop(target.node_id, None))
+        for held in (self._targets, self._endpoints):
+            for key in list(held):
+                self._discard(held.pop(key, None))

@@ -23,6 +23,17 @@ def code_area(rows: int) -> forms.Textarea:
 
 class LabelsField(forms.CharField):
     """Labels, one key=value a line."""
+class SecretArea(forms.Textarea):
+    """Takes a long secret and never shows it again, not even when the form comes back with an error."""
+
+    def format_value(self, value: Any) -> str:
+        return ""
+
+
+def secret_area(rows: int) -> SecretArea:
+    return SecretArea(attrs={**CODE, "rows": rows})
+
+
 
     widget = forms.Textarea(attrs={**CODE, "rows": 3})
 
@@ -53,6 +64,7 @@ class CacheForm(forms.Form):
             " Several standalone servers that clients share keys over: one a line."
         ),
     )
+            " Memcached: memcached://host:11211, or its discovery endpoint as memcached+discovery://host:11211."
     username = forms.CharField(
         label=_("User"), max_length=200, required=False, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
@@ -70,7 +82,7 @@ class CacheForm(forms.Form):
     poll_interval_seconds = forms.IntegerField(label=_("Poll interval (seconds)"), min_value=1, max_value=120)
     ca_bundle = forms.CharField(label=_("CA bundle (PEM)"), required=False, widget=code_area(3))
     client_certificate = forms.CharField(label=_("Client certificate (PEM)"), required=False, widget=code_area(3))
-    client_key = forms.CharField(label=_("Client key (PEM)"), required=False, widget=code_area(3))
+    client_key = forms.CharField(label=_("Client key (PEM)"), required=False, widget=secret_area(3))
     clear_client_key = forms.BooleanField(label=_("Forget the stored client key"), required=False)
     tls_check_hostname = forms.BooleanField(label=_("Check the host name in the certificate"), required=False)
     plan_memory_bytes = forms.IntegerField(
@@ -119,6 +131,7 @@ class CacheForm(forms.Form):
     def basic(self) -> list[forms.BoundField]:
         return self.part(self.BASIC)
 
+        given |= {field: given[field] or standard for field, standard in CHOSEN.items()}
     def tls(self) -> list[forms.BoundField]:
         return self.part(self.TLS)
 

@@ -1,4 +1,4 @@
-"""All further numbers of INFO and CLUSTER INFO, kept every DETAIL_INTERVAL_SECONDS.
+"""All further numbers of INFO, CLUSTER INFO and Memcached's stats, kept every DETAIL_INTERVAL_SECONDS.
 
 Values are stored as an array whose slots are this table's order: add at the end, never move or remove.
 Fields that say ok or err, up or down, yes or no count as 1 and 0.
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext_lazy as _
 
 from collectors.metrics.catalogue import Kind, Metric
+from collectors.metrics.memcached import MEMCACHED_DETAIL
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -335,6 +336,7 @@ DETAIL: tuple[Metric, ...] = (
         _("Links of the bus closed because their buffer grew too large."),
         "7.0",
     ),
+    *MEMCACHED_DETAIL,
 )
 
 DETAIL_NAMES: tuple[str, ...] = tuple(metric.name for metric in DETAIL)
@@ -363,4 +365,5 @@ FACTS: tuple[str, ...] = (
     "master_replid2",
     "master_failover_state",
     "cluster_enabled",
+    "memcached_version",
 )

@@ -75,10 +75,13 @@ def plain_number(text: bytes) -> float | None:
 
 
 class FieldReader:
-    """Fills hot rows from lines. Fields are named as the server names them; of repeated ones the first counts."""
+    """Fills hot rows from lines. Fields are named as the server names them; of repeated ones the first counts.
 
-    def __init__(self, fields: Mapping[bytes, Field]) -> None:
-        self._fields = fields
+    A name stands between `before` and `after`.
+    """
+
+    def __init__(self, fields: Mapping[bytes, Field], before: bytes = b"", after: bytes = b":") -> None:
+        self._fields, self._before, self._after = fields, before, after
         self._length = -1
         self._whole: list[tuple[int, int, bytes, int, int]] = []
         self._other: list[Place] = []
@@ -93,9 +96,9 @@ class FieldReader:
         self._length, self._whole, self._other = len(lines), [], []
         missing = dict(self._fields)
         for index, line in enumerate(lines):
-            name, colon, _ = line.partition(b":")
-            if colon and (field := missing.pop(name, None)):
-                prefix = name + b":"
+            name, found, _ = line.removeprefix(self._before).partition(self._after)
+            if found and (field := missing.pop(name, None)):
+                prefix = self._before + name + self._after
                 if field.read:
                     self._other.append(Place(index, prefix, len(prefix), field))
                 else:

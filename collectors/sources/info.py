@@ -45,6 +45,7 @@ class Info(Source):
     """The hot row, facts that changed, and the replicas that a primary lists."""
 
     name = "info"
+    tells_kind = True
 
     def __init__(self) -> None:
         self._numbers = FieldReader(HOT_FIELDS)

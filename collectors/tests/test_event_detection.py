@@ -7,7 +7,15 @@ import pytest
 
 from collectors import event_detection
 from collectors.event import Kind
-from collectors.event_detection import CacheState, Happening, NodeState, detect, slots_moved, with_primaries
+from collectors.event_detection import (
+    CacheState,
+    Happening,
+    NodeState,
+    detect,
+    has_restarted,
+    slots_moved,
+    with_primaries,
+)
 
 NOW = 1_000_000.0
 BEFORE = NOW - 15
@@ -112,6 +120,24 @@ def test_a_primary_that_comes_back_as_it_was_is_no_failover() -> None:
 )
 def test_it_tells_what_happened_to_a_node(known: dict[str, Any], kind: Kind) -> None:
     assert kinds(changed(node(20, **known))) == [kind]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ({"process": "7"}, {"process": "8"}, True),
+        ({"process": "1", "uptime": 900}, {"process": "1", "uptime": 5}, True),
+        ({"process": "1", "uptime": 900}, {"process": "1", "uptime": 915}, False),
+        ({"uptime": 5, "answered_at": NOW - 9_000}, {"uptime": 600}, True),
+        ({"uptime": 5, "answered_at": NOW - 600}, {"uptime": 605}, False),
+        ({"uptime": 5, "answered_at": NOW - 600}, {"uptime": 598}, False),
+        ({"uptime": None}, {"uptime": 5}, False),
+    ],
+)
+def test_a_server_without_a_run_id_is_known_by_its_age(
+    old: dict[str, Any], new: dict[str, Any], expected: bool
+) -> None:
+    assert has_restarted(node(10, run_id="", **old), node(10, run_id="", **new)) is expected
 
 
 def test_it_says_when_a_server_was_started() -> None:
