@@ -104,7 +104,7 @@ def _judge(
     wanted = {reading for rule in sound for reading in rule.spec.readings()}
     down = measures.down(caches, at)
     found = measures.read(caches, at, wanted, down)
-    silent = frozenset(node_id for node_id, is_down in down.items() if is_down)
+    silent = measures.silent(caches, at, down)
     book = Book(caches, tick, known_alerts(caches, at), standing.switched_off(cache_ids))
     outcome = Outcome()
     for rule in sound:
@@ -177,7 +177,7 @@ class Book:
             cache_name=target.cache.name,
             shard_id=target.shard_id,
             node_id=target.node.id if target.node else None,
-            node_address=target.node.address if target.node else "",
+            node_address=target.address,
             labels={**verdict.spec.labels, **target.labels},
             state="",
             firings=self.firings.get((rule.pk, target.key), []),
@@ -227,14 +227,15 @@ class Book:
                 continue
             if alert.rule_id is None:
                 self.close(alert, Reason.RULE_DELETED)
-            elif alert.rule_id in known and alert.node_id and not self._is_present(alert):
+            elif alert.rule_id in known and alert.target[:1] in {"n", "p"} and not self._is_present(alert):
                 self.close(alert, Reason.NODE_LEFT)
             else:
                 self.close(alert, Reason.RULE_CHANGED)
 
     def _is_present(self, alert: Alert) -> bool:
         cache = self.caches.get(alert.cache_id or 0)
-        return cache is not None and any(node.id == alert.node_id for node in cache.nodes)
+        about = f"-{alert.target[1:]}" if alert.target[:1] == "p" else alert.target[1:]
+        return cache is not None and any(str(node.id) == about for node in (*cache.nodes, *cache.places))
 
     def close(self, alert: Alert, reason: Reason) -> None:
         was = (alert.state, alert.severity, alert.reason)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
+from collectors.cloud.products import Product
 from fleet.models import Topology
 
 if TYPE_CHECKING:
@@ -45,6 +46,27 @@ def keeps(cache: "Watched") -> bool:
     return not evicts(cache)
 
 
+def remote(cache: "Watched") -> bool:
+    """Return whether only the service tells of the cache: nodes that we read have rules of their own."""
+    return cache.is_remote
+
+
+def _of(*products: Product) -> Gate:
+    return lambda cache: cache.service is not None and cache.service.instance.product in products
+
+
+def _replicas(cache: "Watched") -> int:
+    return (cache.service.facts.replicas_per_shard or 0) if cache.service else 0
+
+
+def one_replica(cache: "Watched") -> bool:
+    return _replicas(cache) == 1
+
+
+def more_replicas(cache: "Watched") -> bool:
+    return _replicas(cache) > 1
+
+
 GATES: dict[str, tuple[Gate, "StrOrPromise"]] = {
     "cluster": (cluster, _("the cache is a cluster")),
     "not-cluster": (not_cluster, _("the cache is not a cluster")),
@@ -52,4 +74,14 @@ GATES: dict[str, tuple[Gate, "StrOrPromise"]] = {
     "several-shards": (several_shards, _("the cache has several shards")),
     "keeps": (keeps, _("a full cache may refuse writes")),
     "evicts": (evicts, _("a full cache drops any key")),
+    "service-only": (remote, _("only Cloud Monitoring tells of the cache")),
+    # Google publishes targets for each product.
+    "memorystore-redis": (_of(Product.REDIS), _("it is Memorystore for Redis")),
+    "memorystore-cluster": (
+        _of(Product.REDIS_CLUSTER, Product.VALKEY),
+        _("it is Memorystore for Redis Cluster or for Valkey"),
+    ),
+    "memorystore-memcached": (_of(Product.MEMCACHED), _("it is Memorystore for Memcached")),
+    "one-replica": (one_replica, _("its shards have one replica in the service")),
+    "more-replicas": (more_replicas, _("its shards have several replicas in the service")),
 }

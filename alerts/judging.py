@@ -1,9 +1,10 @@
 """Values of nodes become verdicts of targets: what is true where, without a look at what was true before."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from alerts.gates import GATES
+from alerts.measures import is_service
 from alerts.reason import Reason
 from alerts.rule import Override, Rule
 from alerts.scene import Watched, WatchedNode
@@ -22,14 +23,24 @@ class Target:
     shard_id: int | None = None
     shard: int | None = None
     node: WatchedNode | None = None
+    # What the service tells of by itself, where that is not the whole cache.
+    place: WatchedNode | None = None
+
+    @property
+    def about(self) -> WatchedNode | None:
+        return self.node or self.place
+
+    @property
+    def address(self) -> str:
+        return self.about.address if self.about else ""
 
     @property
     def labels(self) -> dict[str, str]:
         named = {"cache": self.cache.name}
         if self.shard is not None:
             named["shard"] = str(self.shard)
-        if self.node:
-            named |= {"node": self.node.address, "role": self.node.role}
+        if self.about:
+            named |= {"node": self.about.address, "role": self.about.role}
         return {**self.cache.labels, **named}
 
 
@@ -64,17 +75,33 @@ def verdicts(
 ) -> Iterator[Verdict]:
     """Yield a verdict for each target of a rule; `silent` names the nodes that are known not to serve."""
     spec = rule.spec
+    members = members_of(spec)
     gates = [GATES[name][0] for name in spec.gates]
     for cache in caches:
         if spec.where.fits_cache(cache.name, cache.labels) and all(gate(cache) for gate in gates):
-            yield from _of_cache(spec, overrides, cache, found, silent)
+            yield from _of_cache(spec, overrides, cache, members(cache), found, silent)
+
+
+def members_of(spec: Spec) -> Callable[[Watched], Sequence[WatchedNode]]:
+    """Return whom a rule looks at: nodes, what the service tells of where it names figures of the service, or both."""
+    told = {is_service(reading.metric) for reading in spec.readings()}
+    if told == {True}:
+        return lambda cache: cache.places
+    if told == {False}:
+        return lambda cache: cache.nodes
+    # A test of rules gives one list for both.
+    return lambda cache: list(dict.fromkeys((*cache.nodes, *cache.places)))
 
 
 def _of_cache(
-    spec: Spec, overrides: Sequence[Override], cache: Watched, found: Found, silent: frozenset[int]
+    spec: Spec,
+    overrides: Sequence[Override],
+    cache: Watched,
+    nodes: Sequence[WatchedNode],
+    found: Found,
+    silent: frozenset[int],
 ) -> Iterator[Verdict]:
     where = spec.where
-    nodes = cache.nodes
     if not where.takes_all_nodes:
         nodes = [node for node in nodes if where.fits_node(node.address, node.role, node.shard)]
     judge = {Per.NODE: _nodes, Per.SHARD: _shards, Per.CACHE: _whole, Per.SPREAD: _whole}[spec.per]
@@ -120,7 +147,9 @@ def _nodes(
 def target(cache: Watched, node: WatchedNode) -> Target:
     """Return a node as a target, the same for all rules."""
     known = cache.targets.get(node.id)
-    if known is None:
+    if known is None and node.id < 0:
+        known = cache.targets[node.id] = Target(f"p{-node.id}", cache, place=node)
+    elif known is None:
         known = cache.targets[node.id] = Target(f"n{node.id}", cache, node.shard_id, node.shard, node)
     return known
 
@@ -175,7 +204,7 @@ def _verdict(
     if level is not None:
         since = _down_since(spec, target, nodes) if level and spec.is_about_down else None
         return Verdict(target, spec, level, values, since=since)
-    about = [target.node] if target.node else nodes
+    about = [target.about] if target.about else nodes
     if not any(node.id in silent for node in about):
         return Verdict(target, spec, None, values)
     return Verdict(target, spec, _without_data(spec), values, Reason.NO_DATA)

@@ -1,6 +1,7 @@
 """Every number that a rule may name: what samples hold, and what we know about nodes beside their samples.
 
-`down` is 1 where a node is known not to serve and 0 where it answers; `errors.OOM` counts error replies of
+What the service says of its caches is told by place (the instance, a node of it, in one role); the ids of places are
+below zero. `down` is 1 where a node is known not to serve and 0 where it answers; `errors.OOM` counts error replies of
 one type per second; `calls.keys`, `usec_per_call.keys` and `p99_usec.keys` tell of one command.
 """
 
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
-from alerts.scene import Watched
+from alerts.scene import Watched, is_silent
 from alerts.spec import DOWN_METRIC
 from collectors import tally_queries, windows
+from collectors.cloud import windows as cloud_windows
+from collectors.cloud.service_metrics import POSITION, SERVICE_METRICS
 from collectors.metrics.lookup import shown
 from collectors.tallies import COMMAND, ERROR
 from collectors.tally_queries import Scope, Summary
@@ -74,8 +77,16 @@ def measure(name: str) -> Measure:
     family, _dot, member = name.partition(".")
     if member and family in FAMILIES:
         return Measure(name, FAMILIES[family].unit, FAMILIES[family].meaning)
+    if is_service(name):
+        told = SERVICE_METRICS[POSITION[name]]
+        return Measure(name, told.unit, told.meaning)
     metric = shown(name)
     return Measure(name, metric.unit, metric.meaning)
+
+
+def is_service(name: str) -> bool:
+    """Return whether the service tells a metric, by Cloud Monitoring, and not its nodes."""
+    return name in POSITION
 
 
 def is_counted(name: str) -> bool:
@@ -86,7 +97,7 @@ def is_counted(name: str) -> bool:
 def read(
     caches: Sequence[Watched], at: datetime, wanted: Collection[Reading], known_down: Values
 ) -> dict[Reading, Values]:
-    """Return each reading's values by node id, as the caches stood at `at`; `known_down` is what `down` returned."""
+    """Return each reading's values by node or place, as the caches stood at `at`; `known_down` comes from `down`."""
     ids = [node.id for cache in caches for node in cache.nodes]
     found = windows.read(ids, at, [reading for reading in wanted if _is_sampled(reading.metric)])
     for reading in wanted:
@@ -94,17 +105,31 @@ def read(
             found[reading] = known_down
         elif is_counted(reading.metric):
             found[reading] = _counted(ids, at, reading)
-    return found
+    return found | _told(caches, at, [reading for reading in wanted if is_service(reading.metric)])
+
+
+def _told(caches: Sequence[Watched], at: datetime, wanted: Sequence[Reading]) -> dict[Reading, Values]:
+    ids = [-place.id for cache in caches for place in cache.places]
+    if not ids or not wanted:
+        return {}
+    found = cloud_windows.read(ids, at, wanted)
+    return {reading: {-place: value for place, value in values.items()} for reading, values in found.items()}
 
 
 def _is_sampled(name: str) -> bool:
-    return name != DOWN.name and not is_counted(name)
+    return name != DOWN.name and not is_counted(name) and not is_service(name)
 
 
 def down(caches: Sequence[Watched], at: datetime) -> Values:
     """Return 1 for nodes known not to serve, 0 for those that answer; the others are missing."""
     judged = {node.id: node.is_down(at, cache.interval) for cache in caches for node in cache.nodes}
     return {node_id: float(is_down) for node_id, is_down in judged.items() if is_down is not None}
+
+
+def silent(caches: Sequence[Watched], at: datetime, known_down: Values) -> frozenset[int]:
+    """Return the nodes that are known not to serve, and the places of which the service tells nothing any more."""
+    places = (place.id for cache in caches if cache.is_read for place in cache.places if is_silent(place, at))
+    return frozenset((*(node_id for node_id, is_down in known_down.items() if is_down), *places))
 
 
 def _counted(ids: list[int], at: datetime, reading: Reading) -> Values:

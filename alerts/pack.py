@@ -9,28 +9,15 @@ from typing import Any
 
 from django.utils.translation import gettext_noop as _
 
+from alerts.conditions import SETTLING, WARMING, over, under
 from alerts.rule import Rule
+from alerts.service_pack import SERVICE_PACK
 from alerts.spec import Spec
 from alerts.spec_form import read_spec, written
 
 MIB, GIB = 2**20, 2**30
-# Rates and ratios are out of the ordinary for so long after such events.
-SETTLING = {"restart": "5m", "failover": "5m", "scaling": "5m"}
-WARMING = {"restart": "30m", "failover": "15m", "scaling": "15m", "deploy": "15m", "load-test": "15m"}
 
-
-def over(metric: str, warning: float | None = None, critical: float | None = None, **more: Any) -> dict[str, Any]:
-    """Return a condition that is true above its bounds."""
-    bounds = {"warning": warning, "critical": critical}
-    return {"metric": metric, "is": ">"} | {name: one for name, one in bounds.items() if one is not None} | more
-
-
-def under(metric: str, warning: float | None = None, critical: float | None = None, **more: Any) -> dict[str, Any]:
-    """Return a condition that is true below its bounds."""
-    return over(metric, warning, critical, **more) | {"is": "<"}
-
-
-PACK: tuple[dict[str, Any], ...] = (
+OF_NODES: tuple[dict[str, Any], ...] = (
     {
         "rule": "node-down",
         "title": _("Node down"),
@@ -412,6 +399,7 @@ PACK: tuple[dict[str, Any], ...] = (
         "check": _("Look for clients with large output buffers, and for commands with huge answers."),
     },
 )
+PACK = OF_NODES + SERVICE_PACK
 
 
 def specs() -> list[Spec]:

@@ -86,7 +86,8 @@ class Stage:
         test = self.test
         policies = {number: test.policy for number, _node in enumerate(test.nodes, 1) if test.policy}
         cache = Watched(CACHE_ID, test.cache, test.labels, test.topology, test.every, policies=policies)
-        cache.nodes = [_as_seen(number, node, tick) for number, node in enumerate(test.nodes, 1)]
+        # A test gives figures of the service as it gives those of nodes.
+        cache.nodes = cache.places = [_as_seen(number, node, tick) for number, node in enumerate(test.nodes, 1)]
         for event in test.events:
             if event.at <= tick:
                 last = moment(min(event.until, tick))

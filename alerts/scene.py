@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from django.db.models import Q
 
 from collectors.causes import Cause
+from collectors.cloud.known import Service, services
+from collectors.cloud.latest import standings
+from collectors.cursors import raw_cursor
 from collectors.event import Event
 from collectors.models import NodeFact
-from fleet.models import Cache, Node
+from fleet.models import Cache, Node, Reach
 
 if TYPE_CHECKING:
     from alerts.judging import Target
@@ -22,6 +25,17 @@ ASKED_INTERVALS = 3
 SILENT_INTERVALS, SILENT_SECONDS = 3, 60
 # Failures which show that the server does not serve, rather than that it is slow.
 EVIDENCE = frozenset({Cause.REFUSED, Cause.CUT})
+# Cloud Monitoring hides points for five minutes and is asked each minute: silence for less is none.
+HIDDEN = timedelta(minutes=10)
+# A place that is silent for so long while others of its cache are not is one of a node that left.
+LEFT = timedelta(minutes=30)
+READ_LATELY = timedelta(minutes=5)
+PLACES = """
+    SELECT p.id, i.cache_id, p.node_id, p.role, (
+        SELECT max(s.at) FROM cloud_sample s WHERE s.place_id = p.id AND s.at > %(edge)s AND s.at <= %(at)s
+    ) FROM collectors_cloudplace p JOIN collectors_cloudinstance i ON i.id = p.instance_id AND i.gone_at IS NULL
+    WHERE i.cache_id = ANY(%(caches)s::bigint[]) AND p.seen_on >= %(day)s ORDER BY p.id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +81,11 @@ def silent_limit(interval: int) -> int:
     return max(SILENT_INTERVALS * interval, SILENT_SECONDS)
 
 
+def is_silent(place: WatchedNode, at: datetime) -> bool:
+    """Return whether Cloud Monitoring tells nothing new of a place, longer than it ever hides points."""
+    return place.answered_at is None or at - place.answered_at > HIDDEN
+
+
 @dataclass(slots=True)
 class Watched:
     """One cache at a tick. `events` holds the newest time of each kind of event of late."""
@@ -79,6 +98,13 @@ class Watched:
     nodes: list[WatchedNode] = field(default_factory=list)
     policies: dict[int, str] = field(default_factory=dict)
     events: dict[str, datetime] = field(default_factory=dict)
+    # Whether its nodes cannot be reached from here, so that the service alone tells of it.
+    is_remote: bool = False
+    # What Cloud Monitoring tells of, with ids below zero, and what discovery knows of the instance.
+    places: list[WatchedNode] = field(default_factory=list)
+    service: Service | None = None
+    # Whether Cloud Monitoring answers: where it does not, silence of a place is no evidence.
+    is_read: bool = False
     # Nodes as targets of rules, by id, once they were made (alerts/judging.py).
     targets: dict[int, "Target"] = field(default_factory=dict, repr=False)
 
@@ -93,11 +119,13 @@ class Watched:
 def load(cache_ids: Collection[int], at: datetime, longest_calm: int) -> list[Watched]:
     """Return the caches that are polled, with present nodes, eviction policies and recent events."""
     caches = Cache.objects.filter(pk__in=cache_ids, is_paused=False)
+    fields = ("pk", "name", "labels", "topology", "poll_interval_seconds", "reach")
     found = {
-        one.pk: Watched(one.pk, one.name, one.labels, one.topology, one.poll_interval_seconds)
-        for one in caches.only("pk", "name", "labels", "topology", "poll_interval_seconds")
+        pk: Watched(pk, name, labels, topology, interval, is_remote=reach == Reach.SERVICE)
+        for pk, name, labels, topology, interval, reach in caches.values_list(*fields)
     }
-    _add_nodes(found)
+    _add_nodes({pk: cache for pk, cache in found.items() if not cache.is_remote})
+    _add_places(found, at)
     _add_policies(found)
     _add_events(found, at, longest_calm)
     return list(found.values())
@@ -112,6 +140,24 @@ def _add_nodes(found: dict[int, Watched]) -> None:
         polls = (attempted, answered, failing, cause in EVIDENCE)
         node = WatchedNode(node_id, address, role, shard_id, number, *polls)
         found[cache_id].nodes.append(node)
+
+
+def _add_places(found: dict[int, Watched], at: datetime) -> None:
+    edge = at - timedelta(hours=1)
+    with raw_cursor() as cursor:
+        given = {"caches": list(found), "edge": edge, "at": at, "day": (edge - timedelta(days=1)).date()}
+        rows = cursor.execute(PLACES, given).fetchall()
+    fresh = {cache_id for _id, cache_id, _node, _role, newest in rows if newest and at - newest < LEFT}
+    for place_id, cache_id, node_id, role, newest in rows:
+        if cache_id not in fresh or (newest and at - newest < LEFT):
+            place = WatchedNode(-place_id, node_id, role, None, None, answered_at=newest)
+            found[cache_id].places.append(place)
+    told = [cache_id for cache_id, cache in found.items() if cache.places]
+    known, feeds = (services(told), standings(told)) if told else ({}, {})
+    for cache_id in told:
+        found[cache_id].service = known.get(cache_id)
+        feed = feeds.get(cache_id)
+        found[cache_id].is_read = bool(feed and feed.answered_at and at - feed.answered_at < READ_LATELY)
 
 
 def _add_policies(found: dict[int, Watched]) -> None:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from alerts.durations import in_words, seconds_of
 from alerts.gates import GATES
-from alerts.measures import DOWN, is_counted, measure
+from alerts.measures import DOWN, is_counted, is_service, measure
 from alerts.spec import Across, Join, NoData, Per, Spec, Term, Where
 from collectors.event import Kind as EventKind
 from collectors.metrics.lookup import UnknownMetricError
@@ -19,6 +19,8 @@ KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
 # A plain last value may be so old before it counts as missing; counts are kept by the minute.
 LAST_SECONDS, COUNTED_SECONDS = 60, 180
+# The newest point of the service, which comes up to five minutes late by itself (collectors/cloud/windows.py).
+SERVICE_SECONDS = 300
 TEXTS = ("title", "area", "message", "why", "check", "runbook")
 TEXT_LIMIT, TERM_LIMIT, LABELS_LIMIT = 10_000, 10, 5
 TOP = {"rule", *TEXTS, "when", "judged", "where", "for", "keep_firing", "no_data", "labels", "gates", "calm", "hides"}
@@ -42,12 +44,14 @@ def read_spec(given: object) -> Spec:
     terms, join = _conditions(reader)
     texts = {name: reader.text(name) for name in TEXTS}
     texts["title"] = texts["title"] or reader.text("rule")
+    per = Per(reader.choice("judged", Per.values, Per.NODE))
+    _check_places(reader, terms, per)
     spec = Spec(
         key=reader.key("rule"),
         **texts,
         terms=terms,
         join=join,
-        per=Per(reader.choice("judged", Per.values, Per.NODE)),
+        per=per,
         where=_where(reader),
         hold=reader.seconds("for"),
         keep=reader.seconds("keep_firing"),
@@ -111,10 +115,25 @@ def _metric(reader: "Reader") -> str:
 def _window(reader: "Reader", how: Read, metric: str) -> int:
     seconds = reader.seconds("over")
     if how is Read.LAST or metric == DOWN.name:
-        return seconds or (COUNTED_SECONDS if is_counted(metric) else LAST_SECONDS)
+        return seconds or default_seconds(metric)
     if not seconds:
         reader.wrong("over", _("“%(read)s” needs a time, such as 5m.") % {"read": how})
     return seconds
+
+
+def default_seconds(metric: str) -> int:
+    """Return how old a plain last value may be where the rule does not say."""
+    return SERVICE_SECONDS if is_service(metric) else COUNTED_SECONDS if is_counted(metric) else LAST_SECONDS
+
+
+def _check_places(reader: "Reader", terms: Sequence[Term], per: Per) -> None:
+    """Figures of the service are no node's: only over a whole cache do both make one verdict."""
+    told = {is_service(term.reading.metric) for term in terms}
+    if True in told and (per is Per.SHARD or (False in told and per is Per.NODE)):
+        reader.wrong(
+            "judged",
+            _("Figures of the service are not told by shard, and beside figures of nodes by cache only."),
+        )
 
 
 def _check_bounds(reader: "Reader", bounds: Mapping[str, float | None], is_above: bool) -> None:
@@ -269,7 +288,7 @@ def _written_term(term: Term) -> dict[str, Any]:
     reading = term.reading
     sign = next(sign for sign, claims in SIGNS.items() if claims == (term.is_above, term.is_closed))
     needs_level = reading.how in {Read.SHARE, Read.FORECAST}
-    has_default = reading.how is Read.LAST and reading.seconds in {LAST_SECONDS, COUNTED_SECONDS}
+    has_default = reading.how is Read.LAST and reading.seconds == default_seconds(reading.metric)
     return _filled(
         {
             "metric": reading.metric,

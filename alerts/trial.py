@@ -16,12 +16,13 @@ from alerts.change import Change
 from alerts.evaluate import Book
 from alerts.hiding import labels_of
 from alerts.judging import Verdict
-from alerts.measures import DOWN, is_counted
+from alerts.measures import DOWN, is_counted, is_service
 from alerts.route import Tree
 from alerts.rule import Override, Rule
 from alerts.scene import EVIDENCE, Watched, silent_limit
 from alerts.spec import Spec
 from collectors import past_windows, tally_points
+from collectors.cloud import windows as cloud_windows
 from collectors.event import Event, Kind
 from collectors.past_windows import STEPS, Column, Grid
 from collectors.windows import Reading, Values
@@ -95,10 +96,12 @@ class Trial:
 def run(spec: Spec, now: datetime, span: timedelta = LONGEST, overrides: Sequence[Override] = ()) -> Trial:
     """Judge a rule on the past. Overrides are those of the rule as it is kept."""
     caches = [cache for cache in _caches(now) if spec.where.fits_cache(cache.name, cache.labels)]
-    of_nodes = sum(len(cache.nodes) for cache in caches)
+    members = judging.members_of(spec)
+    of_nodes = sum(len(members(cache)) for cache in caches)
     step, caches = fitted(spec, caches, span)
     grid = Grid.between(now - span, now, step)
-    trial = Trial(spec, moment(grid.start), moment(grid.end), step, sum(len(cache.nodes) for cache in caches), of_nodes)
+    nodes = sum(len(members(cache)) for cache in caches)
+    trial = Trial(spec, moment(grid.start), moment(grid.end), step, nodes, of_nodes)
     stage = Stage(spec, overrides, caches, grid, trial)
     stage.play()
     trial.pages = _pages(trial.fired, trial.end)
@@ -114,15 +117,16 @@ def _caches(now: datetime) -> list[Watched]:
 def fitted(spec: Spec, caches: Sequence[Watched], span: timedelta) -> tuple[int, list[Watched]]:
     """Return the finest step for which all nodes cost no more than POINTS, and the caches that fit at the coarsest."""
     finest = COUNTED_STEP if any(is_counted(reading.metric) for reading in spec.readings()) else STEPS[0]
-    nodes = sum(len(cache.nodes) for cache in caches)
+    members = judging.members_of(spec)
+    nodes = sum(len(members(cache)) for cache in caches)
     for step in STEPS:
         if step >= finest and nodes * span.total_seconds() / step <= POINTS:
             return step, list(caches)
     kept, left = [], POINTS * STEPS[-1] / span.total_seconds()
     for cache in caches:
-        if len(cache.nodes) <= left:
+        if len(members(cache)) <= left:
             kept.append(cache)
-            left -= len(cache.nodes)
+            left -= len(members(cache))
     return STEPS[-1], kept
 
 
@@ -137,7 +141,8 @@ class Stage:
         self.grid, self.trial = grid, trial
         ids = [node.id for cache in caches for node in cache.nodes]
         self.down = _down(self.caches, ids, grid, spec.hold)
-        self.columns = _columns(spec, ids, grid, self.down)
+        places = [-place.id for cache in caches for place in cache.places]
+        self.columns = _columns(spec, ids, grid, self.down) | _told(spec, places, grid)
         self.events = _events(self.caches, spec, grid)
         self.known: dict[tuple[int | None, str], Alert] = {}
         self.running: dict[tuple[int | None, str], Episode] = {}
@@ -200,7 +205,8 @@ class Stage:
 
 def _columns(spec: Spec, ids: list[int], grid: Grid, down: dict[int, Column]) -> dict[Reading, dict[int, Column]]:
     readings = list(dict.fromkeys(spec.readings()))
-    sampled = [one for one in readings if one.metric != DOWN.name and not is_counted(one.metric)]
+    ours = [one for one in readings if one.metric != DOWN.name and not is_service(one.metric)]
+    sampled = [one for one in ours if not is_counted(one.metric)]
     found = past_windows.read(ids, grid, sampled)
     for reading in readings:
         if reading.metric == DOWN.name:
@@ -208,6 +214,12 @@ def _columns(spec: Spec, ids: list[int], grid: Grid, down: dict[int, Column]) ->
         elif is_counted(reading.metric):
             found[reading] = _counted(reading, ids, grid)
     return found
+
+
+def _told(spec: Spec, places: list[int], grid: Grid) -> dict[Reading, dict[int, Column]]:
+    """Return what the service told, by the ids that places have beside nodes."""
+    found = cloud_windows.read_past(places, grid, [one for one in spec.readings() if is_service(one.metric)])
+    return {reading: {-place: column for place, column in by_place.items()} for reading, by_place in found.items()}
 
 
 def _counted(reading: Reading, ids: list[int], grid: Grid) -> dict[int, Column]:

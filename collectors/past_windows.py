@@ -6,7 +6,7 @@ what the details of nodes hold there are none, and a forecast wants three points
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
@@ -56,7 +56,7 @@ def read(node_ids: Collection[int], grid: Grid, wanted: Iterable[Reading]) -> di
     metrics = {reading.metric: shown(reading.metric) for reading in readings}
     points = _points(list(node_ids), grid, list(metrics.values())) if metrics else {}
     found = {
-        reading: {node: _windowed(reading, columns, grid.step) for node, columns in points[reading.metric].items()}
+        reading: {node: windowed(reading, columns, grid.step) for node, columns in points[reading.metric].items()}
         for reading in readings
     }
     for reading in readings:
@@ -110,7 +110,7 @@ def _points(ids: list[int], grid: Grid, metrics: Sequence[Shown]) -> dict[str, d
     found: dict[str, dict[int, Points]] = {metric.name: {} for metric in metrics}
     for node_id, point, samples, *values in rows:
         for index, metric in enumerate(metrics):
-            columns_of = found[metric.name].setdefault(node_id, _empty(grid))
+            columns_of = found[metric.name].setdefault(node_id, empty(grid))
             columns_of.samples[point] = samples
             columns_of.mean[point], columns_of.low[point], columns_of.high[point], columns_of.last[point] = values[
                 4 * index : 4 * index + 4
@@ -118,7 +118,7 @@ def _points(ids: list[int], grid: Grid, metrics: Sequence[Shown]) -> dict[str, d
     return found
 
 
-def _empty(grid: Grid) -> Points:
+def empty(grid: Grid) -> Points:
     return Points([0] * grid.count, _gaps(grid), _gaps(grid), _gaps(grid), _gaps(grid))
 
 
@@ -126,7 +126,7 @@ def _gaps(grid: Grid) -> Column:
     return [None] * grid.count
 
 
-def _windowed(reading: Reading, points: Points, step: int) -> Column:
+def windowed(reading: Reading, points: Points, step: int) -> Column:
     """Return the reading at the end of each point, over as many points as its window holds, one at least."""
     width = max(round(reading.seconds / step), 1)
     if reading.how is Read.LAST:
@@ -222,7 +222,12 @@ def _against_last_week(found: dict[int, Column], metric: Shown, grid: Grid) -> N
             " WHERE node_id = ANY(%s::int[]) AND at >= %s AND at < %s",
             [list(found), start, end + timedelta(hours=1)],
         )
-        usual = {(node_id, at): mean for node_id, at, mean in cursor.fetchall()}
+        divide(found, {(node_id, at): mean for node_id, at, mean in cursor.fetchall()}, grid)
+
+
+def divide(found: Mapping[int, Column], usual: Mapping[tuple[int, int], float | None], grid: Grid) -> None:
+    """Divide each value by what is usual: a mean by id and hour (epoch seconds), a week before the value."""
+    week = int(WEEK.total_seconds())
     for node_id, column in found.items():
         for point, value in enumerate(column):
             hour = (grid.start + (point + 1) * grid.step - week) // HOUR * HOUR

@@ -93,7 +93,7 @@ def _read_tier(
     position = {metric.name: f"v{index}" for index, metric in enumerate(metrics)}
     source, back = measured(tier, metrics, with_primary=False)
     start, end = at - timedelta(seconds=seconds), at + timedelta(microseconds=1)
-    columns = ", ".join(_aggregate(reading, position[reading.metric]) for reading in readings)
+    columns = ", ".join(aggregate(reading, position[reading.metric]) for reading in readings)
     if any(reading.how in {Read.RATE, Read.INCREASE} for reading in readings):
         source = _with_spans(source)
     sql = f"SELECT node_id, {columns} FROM ({source}) AS v WHERE at > %s GROUP BY node_id"
@@ -114,11 +114,15 @@ def _with_spans(source: str) -> str:
     )
 
 
-def _aggregate(reading: Reading, value: str) -> str:
-    """Return SQL for a reading over the rows of a window; levels are our own numbers, never a user's text."""
+def aggregate(reading: Reading, value: str, *, is_late: bool = False) -> str:
+    """Return SQL for a reading over the rows of a window; levels are our own numbers, never a user's text.
+
+    With `is_late`, a newest row without the value is one whose value is still to come.
+    """
     level = f"{float(reading.level)!r}::float8"
     seconds = "date_part('epoch', at)"
-    slope, last = f"regr_slope({value}, {seconds})", f"(array_agg({value} ORDER BY at DESC))[1]"
+    known = f" FILTER (WHERE {value} IS NOT NULL)" if is_late else ""
+    slope, last = f"regr_slope({value}, {seconds})", f"(array_agg({value} ORDER BY at DESC){known})[1]"
     return {
         Read.LAST: last,
         Read.AVG: f"avg({value})",
