@@ -86,6 +86,12 @@ ACTIONS = {
     "switch.suspend": _("could not carry out a plan for the switch"),
     "client-key.add": _("made a client key for"),
     "client-key.revoke": _("revoked a client key of"),
+    "project.add": _("added the Google Cloud project"),
+    "project.change": _("changed the Google Cloud project"),
+    "project.delete": _("removed the Google Cloud project"),
+    "project.look": _("had looked into the Google Cloud project"),
+    "project.approve": _("added the instance"),
+    "project.ignore": _("ignores the instance"),
     "secrets.rotate": _("encrypted all secrets with the newest key"),
 }
 DETAILS: dict[str, StrOrPromise] = {
@@ -108,6 +114,8 @@ DETAILS: dict[str, StrOrPromise] = {
     "reason": _("reason"),
     "ticket": _("ticket"),
     "scope": _("scope"),
+    "project": _("project"),
+    "credentials": _("credentials"),
 }
 # Words that are stored in English; what people typed is shown as it is.
 VALUES: dict[str, StrOrPromise] = {

@@ -9,11 +9,13 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import StyledField
 from fleet.labels import label_lines, parse_labels
-from fleet.models import Cache
+from fleet.models import Cache, Login, Reach
 from fleet.registration import ADDRESS_LIMIT, FIELDS, PASSWORD_LIMIT, SECRET_FIELDS
 
 CODE = {"class": "form-control mono", "spellcheck": "false", "autocomplete": "off"}
 BLANK = {"tls_check_hostname": True}
+# What stands where a form does not choose.
+CHOSEN = {"login": str(Login.PASSWORD), "reach": str(Reach.NODES)}
 KEEP = _("Leave empty to keep what is stored.")
 
 
@@ -21,8 +23,6 @@ def code_area(rows: int) -> forms.Textarea:
     return forms.Textarea(attrs={**CODE, "rows": rows})
 
 
-class LabelsField(forms.CharField):
-    """Labels, one key=value a line."""
 class SecretArea(forms.Textarea):
     """Takes a long secret and never shows it again, not even when the form comes back with an error."""
 
@@ -34,6 +34,8 @@ def secret_area(rows: int) -> SecretArea:
     return SecretArea(attrs={**CODE, "rows": rows})
 
 
+class LabelsField(forms.CharField):
+    """Labels, one key=value a line."""
 
     widget = forms.Textarea(attrs={**CODE, "rows": 3})
 
@@ -62,9 +64,9 @@ class CacheForm(forms.Form):
         help_text=_(
             "redis://host:6379, with TLS rediss://host:6379. One server of a cluster is enough."
             " Several standalone servers that clients share keys over: one a line."
+            " Memcached: memcached://host:11211, or its discovery endpoint as memcached+discovery://host:11211."
         ),
     )
-            " Memcached: memcached://host:11211, or its discovery endpoint as memcached+discovery://host:11211."
     username = forms.CharField(
         label=_("User"), max_length=200, required=False, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
@@ -80,6 +82,18 @@ class CacheForm(forms.Form):
         label=_("Labels"), required=False, help_text=_("One key=value per line, such as env=production.")
     )
     poll_interval_seconds = forms.IntegerField(label=_("Poll interval (seconds)"), min_value=1, max_value=120)
+    login = forms.ChoiceField(
+        label=_("Logs in with"),
+        choices=Login.choices,
+        required=False,
+        help_text=_("Tokens of Google IAM come from the cache's project, or from the account of this machine."),
+    )
+    reach = forms.ChoiceField(
+        label=_("Can its nodes be reached from here?"),
+        choices=Reach.choices,
+        required=False,
+        help_text=_("What cannot be reached is not polled: its charts and rules use Cloud Monitoring."),
+    )
     ca_bundle = forms.CharField(label=_("CA bundle (PEM)"), required=False, widget=code_area(3))
     client_certificate = forms.CharField(label=_("Client certificate (PEM)"), required=False, widget=code_area(3))
     client_key = forms.CharField(label=_("Client key (PEM)"), required=False, widget=secret_area(3))
@@ -100,9 +114,9 @@ class CacheForm(forms.Form):
     is_paused = forms.BooleanField(label=_("Paused: do not poll"), required=False)
     revision = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
-    BASIC = ("name", "address", "username", "password", "clear_password", "labels", "poll_interval_seconds")
+    BASIC = ("name", "address", "username", "password", "clear_password", "login", "labels", "poll_interval_seconds")
     TLS = ("ca_bundle", "client_certificate", "client_key", "clear_client_key", "tls_check_hostname")
-    LIMITS = ("plan_memory_bytes", "plan_maxclients", "is_paused")
+    LIMITS = ("reach", "plan_memory_bytes", "plan_maxclients", "is_paused")
 
     def __init__(self, *args: Any, cache: Cache | None = None, **kwargs: Any) -> None:
         self.cache = cache
@@ -117,6 +131,7 @@ class CacheForm(forms.Form):
     def given(self) -> dict[str, Any]:
         """Return the fields for fleet.registration; an empty secret keeps what is stored."""
         given = {field: self.cleaned_data[field] for field in FIELDS}
+        given |= {field: given[field] or standard for field, standard in CHOSEN.items()}
         for secret in SECRET_FIELDS:
             if self.cleaned_data.get(f"clear_{secret}"):
                 given[secret] = ""
@@ -131,7 +146,6 @@ class CacheForm(forms.Form):
     def basic(self) -> list[forms.BoundField]:
         return self.part(self.BASIC)
 
-        given |= {field: given[field] or standard for field, standard in CHOSEN.items()}
     def tls(self) -> list[forms.BoundField]:
         return self.part(self.TLS)
 

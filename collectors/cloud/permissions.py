@@ -124,6 +124,7 @@ def who_asks(project: CloudProject) -> str:
     """Return the e-mail of the account that asks; "" where nobody can tell."""
     if project.credentials == Credentials.KEY or endpoint_of(project):
         return project.principal
+    credentials: Any
     try:
         credentials, _project = default(scopes=SCOPES)
         if not EMAIL.fullmatch(getattr(credentials, "service_account_email", "")):

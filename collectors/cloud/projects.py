@@ -1,7 +1,7 @@
 """Adding, changing and removing projects, with the audit: the one road that the pages, the API and commands take."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any
 
@@ -32,6 +32,7 @@ FIELDS = (
     "reach",
     "is_paused",
 )
+ALL = [str(field.name) for field in CloudProject._meta.fields]
 PATTERNS = re.compile(r"[a-z0-9*?.\[\]!_-]+(?:\s+[a-z0-9*?.\[\]!_-]+)*")
 
 
@@ -47,7 +48,7 @@ def drafted(project: CloudProject, given: Mapping[str, Any]) -> CloudProject:
             setattr(project, field, given[field])
     errors = _errors(project, str(given.get("key") or "").strip())
     try:
-        project.clean_fields(exclude=[field.name for field in project._meta.fields if _is_settled(field.name, errors)])
+        project.clean_fields(exclude=[name for name in ALL if _is_settled(name, errors)])
     except ValidationError as error:
         errors.update(error.error_dict)
     if errors:
@@ -63,12 +64,13 @@ def _is_settled(field: str, errors: Mapping[str, Any]) -> bool:
 def _errors(project: CloudProject, key: str) -> dict[str, Any]:
     """Check what the model's own validators cannot."""
     errors: dict[str, Any] = {}
-    for field, check in (
+    checks: tuple[tuple[str, Callable[[], object]], ...] = (
         ("key", lambda: _settle_key(project, key)),
         ("products", lambda: _check_products(project)),
         ("approve_labels", lambda: check_labels(project.approve_labels)),
         ("approve_names", lambda: _check_rule(project)),
-    ):
+    )
+    for field, check in checks:
         try:
             check()
         except ValidationError as error:

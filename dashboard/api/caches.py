@@ -130,6 +130,8 @@ def cache_answer(request: HttpRequest, cache: Cache) -> dict[str, Any]:
         "address",
         "username",
         "tls_check_hostname",
+        "login",
+        "reach",
         "labels",
         "poll_interval_seconds",
         "plan_memory_bytes",

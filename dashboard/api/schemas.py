@@ -1,7 +1,7 @@
 """The shapes that the API takes and answers."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
 from pydantic import BeforeValidator, ConfigDict, Field
@@ -42,6 +42,12 @@ Address = Annotated[
 ]
 Pem = Annotated[str, Field(max_length=PEM_LIMIT, pattern=NO_NUL)]
 Password = Annotated[str, Field(max_length=PASSWORD_LIMIT, pattern=NO_NUL, description="Never answered back.")]
+LoginName = Annotated[
+    Literal["password", "google-iam"], Field(description="google-iam: access tokens of Google IAM are the password.")
+]
+ReachName = Annotated[
+    Literal["nodes", "service"], Field(description="service: the nodes are not polled, Cloud Monitoring is read alone.")
+]
 Interval = Annotated[int, Field(ge=1, le=120, description="Seconds between two polls."), Whole]
 Bytes = Annotated[int, Field(ge=0, le=BIGGEST), Whole]
 Connections = Annotated[int, Field(ge=0, le=2**31 - 1), Whole]
@@ -67,6 +73,8 @@ class CacheGiven(Strict):
     client_certificate: Pem | None = None
     client_key: Pem | None = None
     tls_check_hostname: bool | None = None
+    login: LoginName | None = None
+    reach: ReachName | None = None
     labels: Labels | None = None
     poll_interval_seconds: Interval | None = None
     plan_memory_bytes: Bytes | None = None
@@ -114,6 +122,8 @@ class CacheAnswer(Schema):
     has_ca_bundle: bool
     has_client_certificate: bool
     tls_check_hostname: bool
+    login: LoginName
+    reach: ReachName
     labels: dict[str, str]
     poll_interval_seconds: int
     plan_memory_bytes: int | None
