@@ -149,7 +149,7 @@ def units_words(facts: ServiceFacts) -> str:
     most = limits.units_most(facts.product)
     if most is None or facts.node_count is None:
         return ""
-    return _("%(count)s of at most %(most)s nodes") % {"count": grouped(facts.node_count), "most": grouped(most)}
+    return _("nodes: %(count)s of at most %(most)s") % {"count": grouped(facts.node_count), "most": grouped(most)}
 
 
 def ca_note(facts: ServiceFacts) -> str:

@@ -62,15 +62,17 @@ def biggest_key(inputs: Inputs) -> Verdict:
 def load(inputs: Inputs) -> Verdict:
     if not inputs.is_clustered:
         return not_a_cluster()
-    most = {"connections": grouped(WENT_WELL[0]), "commands": rate(WENT_WELL[1])}
-    limit = _("at most %(connections)s connections and %(commands)s commands") % most
+    limit = _("connections at most %(connections)s, commands at most %(rate)s") % amount_of_load(*WENT_WELL)
     connections, commands = inputs.connections, inputs.commands
     if connections is None or commands is None:
         return unknown(_("Connections or commands of the whole cache are not known now."), limit)
     mark = mark_of_load(connections.value, commands.value)
-    told = {"connections": grouped(connections.value), "commands": rate(commands.value)}
-    figure = _("%(connections)s connections, %(commands)s commands") % told
+    figure = _("connections %(connections)s, commands %(rate)s") % amount_of_load(connections.value, commands.value)
     return Verdict(mark, figure, limit, load_sentence(mark), (connections, commands))
+
+
+def amount_of_load(connections: float, commands: float) -> dict[str, str]:
+    return {"connections": grouped(connections), "rate": rate(commands)}
 
 
 def mark_of_load(connections: float, commands: float) -> Mark:
@@ -80,21 +82,21 @@ def mark_of_load(connections: float, commands: float) -> Mark:
 
 
 def load_sentence(mark: Mark) -> str:
-    well = {"connections": grouped(WENT_WELL[0]), "commands": rate(WENT_WELL[1])}
-    failed = {"connections": grouped(FAILED[0]), "commands": rate(FAILED[1])}
     if mark == Mark.READY:
         return _(
             "With as much a scaling took under 5 minutes and 0 to a few commands failed; connections were even again"
             " after about 15 minutes."
         )
     if mark == Mark.NOT_READY:
-        sentence = _("With %(connections)s connections and %(commands)s commands a scaling failed after 2 hours: wait.")
-        return sentence % failed
+        sentence = _(
+            "With as much (connections %(connections)s, commands %(rate)s) a scaling failed after 2 hours: choose a"
+            " quieter time."
+        )
+        return sentence % amount_of_load(*FAILED)
     sentence = _(
-        "More than what was seen to go well (%(connections)s connections and %(commands)s commands): choose a quieter"
-        " time."
+        "More than what was seen to go well (connections %(connections)s, commands %(rate)s): choose a quieter time."
     )
-    return sentence % well
+    return sentence % amount_of_load(*WENT_WELL)
 
 
 def scale_in(inputs: Inputs) -> Verdict:

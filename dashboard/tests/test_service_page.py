@@ -70,7 +70,7 @@ def test_it_shows_what_google_tells() -> None:
         "Node type HIGHMEM_MEDIUM",
         "32 000 connections, 10.4 GiB for keys, 2 vCPU",
         "Size 39 GiB 13 GiB a node",
-        "Shape 3 shards, 1 replica each 6 of at most 250 nodes",
+        "Shape 3 shards, 1 replica each nodes: 6 of at most 250",
         "Version 8.0",
         "AUTH IAM tokens",
         "TLS on",
