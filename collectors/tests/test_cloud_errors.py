@@ -3,12 +3,15 @@ from typing import Any
 
 import pytest
 from django.utils import translation
-from google.api_core import exceptions, retry
+from google.api_core import exceptions as untyped
+from google.api_core import retry
 from google.auth.exceptions import DefaultCredentialsError, RefreshError, TransportError
 
 from collectors.cloud.errors import SENTENCES, CloudCause, CloudError, sentence_of, told
 from fleet.secrets import SecretUnreadableError
 
+# The package's classes have no types of their own.
+exceptions: Any = untyped
 SKEW = "invalid_grant: Invalid JWT: Token must be a short-lived token and in a reasonable timeframe."
 
 
@@ -19,9 +22,11 @@ def failure(error: Exception) -> CloudError:
     return raised.value
 
 
-def refused(reason: str, **metadata: str) -> exceptions.Forbidden:
-    info: Any = SimpleNamespace(reason=reason, metadata=metadata)
-    return exceptions.PermissionDenied("Refused.", error_info=info)
+def refused(reason: str, **metadata: str) -> Exception:
+    made: Exception = exceptions.PermissionDenied(
+        "Refused.", error_info=SimpleNamespace(reason=reason, metadata=metadata)
+    )
+    return made
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ import schemathesis
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed
+from hypothesis import settings as trials
 from hypothesis import strategies as some
 from schemathesis import checks
 from schemathesis.core.result import Ok
@@ -30,10 +31,12 @@ from alerts.tests.cast import channel, opened
 from alerts.tests.judged import rule
 from alerts.window import Window
 from collectors import tallies
+from collectors.cloud import clients
 from collectors.models import ClientReading, CommandSupport, NodeStatus, SlowEntry
 from collectors.tallies import COMMAND, ERROR, NodeTallies, Tally
 from collectors.tests.cast import cache_with_nodes
 from config.wsgi import application
+from dashboard.tests.project_cast import instance, project
 from dashboard.tests.scan_cast import stored, usual_keys
 from dashboard.tests.test_events import told_failover
 from dashboard.tests.test_fleet import sampled
@@ -74,6 +77,13 @@ def one_connection() -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
+@pytest.fixture(autouse=True)
+def no_google(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have tests of projects ask a port where nothing listens, once."""
+    settings.GOOGLE_ENDPOINT = "127.0.0.1:1"
+    monkeypatch.setattr(clients, "RETRY_SECONDS", 0.001)
+
+
 @pytest.fixture
 def known() -> dict[str, Any]:
     """Fill the database with something of every kind; return what the parameters of paths may name."""
@@ -96,7 +106,10 @@ def known() -> dict[str, Any]:
     numbers = {"event_id": event.pk, "token_id": token.pk, "channel_id": told_channel().pk, "incident_id": opened().pk}
     numbers |= switch_numbers(cache)
     numbers |= {"silence_id": silence().pk, "window_id": window().pk, "pk": stored(cache, usual_keys()).pk}
-    return {"name": cache.name, "key": rule().key, "switch_key": "user-cache", "act": "confirm", **numbers}
+    found = instance(project())
+    numbers["instance_id"] = found.pk
+    names = {"project_id": found.project.project_id, "switch_key": "user-cache", "act": "confirm"}
+    return {"name": cache.name, "key": rule().key, **names, **numbers}
 
 
 def switch_numbers(cache: Cache) -> dict[str, int]:
@@ -141,7 +154,7 @@ def test_it_answers_as_documented(label: str, known: dict[str, Any]) -> None:
     operation, headers = OPERATIONS[label], bearer_of(Role.ADMIN) | PLAIN
 
     @seed(SEED)
-    @settings(
+    @trials(
         max_examples=EXAMPLES,
         database=None,
         deadline=None,
