@@ -18,6 +18,7 @@ from alerts import flap, judged_rules, judging, measures, scene, telling
 from alerts.alert import FIRING_STATES, SEVERITIES, Alert, Transition, moment, state_of, stepped, stored
 from alerts.change import Change, transition
 from alerts.judging import Verdict
+from alerts.message import Severity
 from alerts.reason import Reason
 from alerts.rule import Override, Rule
 from alerts.scene import Watched
@@ -44,6 +45,18 @@ MOVE_MARKS = """
 """
 
 
+# A transaction with more changes would keep the first page waiting for the last incident.
+CHANGES_AT_ONCE = 400
+
+
+class TooManyError(Exception):
+    """So much changes at a tick that it is written in parts, each of them some caches."""
+
+    def __init__(self, parts: list[list[int]]) -> None:
+        super().__init__(len(parts))
+        self.parts = parts
+
+
 @dataclass(slots=True)
 class Outcome:
     """What came of one evaluation: changes in their order, and what could be judged."""
@@ -53,21 +66,41 @@ class Outcome:
     # By cache, how many targets each rule could judge.
     counts: dict[int, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
 
+    def add(self, other: "Outcome") -> None:
+        self.changes += other.changes
+        self.instances += other.instances
+        self.counts |= other.counts
+
     @property
     def matched(self) -> set[int]:
         return {rule_id for counted in self.counts.values() for rule_id in counted}
 
 
 def evaluate(cache_ids: Collection[int], tick: int) -> Outcome:
-    """Judge all rules on some caches as they stood at a tick, and write down what changed."""
-    with transaction.atomic():
-        ready = _lock(cache_ids, tick)
-        if not ready:
-            return Outcome()
-        rules = list(Rule.objects.enabled())
-        outcome = _judge(rules, _overrides(), ready, tick)
-        telling.tell(outcome.changes, moment(tick))
-        judged_rules.note(rules, ready, outcome.counts, moment(tick))
+    """Judge all rules on some caches as they stood at a tick, and write down what changed.
+
+    Where very much changes it is written cache by cache, those that are critical first: nobody is paged before a
+    transaction is over.
+    """
+    try:
+        with transaction.atomic():
+            return _evaluate(cache_ids, tick)
+    except TooManyError as error:
+        parts = error.parts
+    whole = Outcome()
+    for part in parts:
+        whole.add(evaluate(part, tick))
+    return whole
+
+
+def _evaluate(cache_ids: Collection[int], tick: int) -> Outcome:
+    ready = _lock(cache_ids, tick)
+    if not ready:
+        return Outcome()
+    rules = list(Rule.objects.enabled())
+    outcome = _judge(rules, _overrides(), ready, tick)
+    telling.tell(outcome.changes, moment(tick))
+    judged_rules.note(rules, ready, outcome.counts, moment(tick))
     return outcome
 
 
@@ -115,9 +148,30 @@ def _judge(
                 outcome.counts[verdict.target.cache.id][rule_id] += 1
             book.enter(rule, verdict)
     book.close_missing(known={rule.pk for rule in rules}, sound={rule.pk for rule in sound})
+    if len(book.changes) > CHANGES_AT_ONCE and len(book.caches) > 1:
+        raise TooManyError(in_parts(book.changes, book.caches))
     book.save()
     outcome.changes = book.changes
     return outcome
+
+
+def in_parts(changes: Iterable[Change], cache_ids: Collection[int]) -> list[list[int]]:
+    """Return the caches in at least two parts of about CHANGES_AT_ONCE changes, those with critical ones first."""
+    count, critical = Counter[int](), set[int]()
+    for change in changes:
+        cache_id = change.alert.cache_id or 0
+        count[cache_id] += 1
+        if change.begins and change.alert.severity == Severity.CRITICAL:
+            critical.add(cache_id)
+    parts: list[list[int]] = [[]]
+    held = 0
+    for cache_id in sorted(cache_ids, key=lambda one: (one not in critical, not count[one], one)):
+        if parts[-1] and held + count[cache_id] > CHANGES_AT_ONCE:
+            parts.append([])
+            held = 0
+        parts[-1].append(cache_id)
+        held += count[cache_id]
+    return parts
 
 
 def _is_sound(rule: Rule) -> bool:
@@ -249,8 +303,9 @@ class Book:
         Alert.objects.filter(pk__in=[alert.pk for alert in silent if alert.pk]).delete()
         gone = {id(alert) for alert in silent}
         kept = [alert for alert in self._changed if id(alert) not in gone]
-        self._revive([alert for alert in kept if alert.pk is None])
+        # The rows of new ones are whole when they are inserted.
         Alert.objects.bulk_update([alert for alert in kept if alert.pk], UPDATED)
+        self._revive([alert for alert in kept if alert.pk is None])
         self.changes = [change for change in self.changes if id(change.alert) not in gone]
         Transition.objects.bulk_create([transition(change, self.at) for change in self.changes])
 

@@ -119,7 +119,9 @@ class Desk:
                 alert.kept_back, alert.behind_id = hidden.what, hidden.behind_id
                 moved.append(alert)
                 self.decide(incident, hidden.what, alert, **hidden.data)
-        Alert.objects.bulk_update(moved, ["kept_back", "behind"])
+        for what, behind in {(alert.kept_back, alert.behind_id) for alert in moved}:
+            alike = [alert.pk for alert in moved if (alert.kept_back, alert.behind_id) == (what, behind)]
+            Alert.objects.filter(pk__in=alike).update(kept_back=what, behind=behind)
         self._widen(moved)
         return seen
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from alerts import evaluate, judged_rules
@@ -579,3 +580,66 @@ def test_a_whole_cache_is_down_since_its_last_node_is() -> None:
     assert states() == [Alert.State.PENDING]
     watched.poll(None, None)
     assert states() == [Alert.State.FIRING]
+
+
+def together(fleets: list[Fleet], *memory: float) -> evaluate.Outcome:
+    """Let fleets report and be judged as one landing of their poller."""
+    for one, share in zip(fleets, memory, strict=True):
+        one.poll(share, judge=False)
+    return evaluate.evaluate([one.cache.pk for one in fleets], fleets[0].tick)
+
+
+@pytest.fixture
+def crowd(monkeypatch: pytest.MonkeyPatch) -> list[Fleet]:
+    """Four caches, of whose changes no more than two are written at once."""
+    monkeypatch.setattr(evaluate, "CHANGES_AT_ONCE", 2)
+    rule()
+    return [fleet(name=f"cache-{number}") for number in range(4)]
+
+
+def test_very_many_changes_are_written_in_parts_critical_ones_first(crowd: list[Fleet]) -> None:
+    outcome = together(crowd, 0.85, 0.85, 0.95, 0.95)
+
+    assert (outcome.instances, len(outcome.changes)) == (4, 4)
+    assert list(Alert.objects.order_by("pk").values_list("cache_name", flat=True)) == [
+        "cache-2",
+        "cache-3",
+        "cache-0",
+        "cache-1",
+    ]
+
+
+def test_parts_are_transactions_of_their_own(crowd: list[Fleet]) -> None:
+    together(crowd, 0.85, 0.85, 0.95, 0.95)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(DISTINCT xmin::text) FROM alerts_alert")
+        (written,) = cursor.fetchone()
+    assert written == 2
+
+
+def test_each_part_moves_the_marks_of_its_caches(crowd: list[Fleet]) -> None:
+    together(crowd, 0.85, 0.85, 0.95, 0.95)
+
+    assert set(EvaluationMark.objects.values_list("tick_at", flat=True)) == {crowd[0].at}
+    assert together_again(crowd).instances == 0
+
+
+def together_again(fleets: list[Fleet]) -> evaluate.Outcome:
+    return evaluate.evaluate([one.cache.pk for one in fleets], fleets[0].tick - EVERY)
+
+
+def test_one_cache_is_never_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluate, "CHANGES_AT_ONCE", 2)
+    rule()
+
+    outcome = fleet(shards=3).poll(0.95, 0.95, 0.95)
+
+    assert len(outcome.changes) == 3
+
+
+def test_caches_without_changes_come_last(crowd: list[Fleet]) -> None:
+    outcome = together(crowd, 0.5, 0.95, 0.95, 0.95)
+
+    assert (outcome.instances, len(outcome.changes)) == (4, 3)
+    assert EvaluationMark.objects.count() == 4
