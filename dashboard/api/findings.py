@@ -54,10 +54,10 @@ class FindingsOfCache(Schema):
     summary="List what needs attention in the fleet",
 )
 def list_findings(request: HttpRequest, filters: Query[FindingFilter]) -> dict[str, Any]:
-    """Worst first. Paused caches have none, and advice is given for single caches only."""
+    """Worst first. Paused caches have none, unless their instance is gone; advice is given for single caches only."""
     wanted = filters.state or SERIOUS
-    rows = [row for row in overview.read(timezone.now()) if not row.cache.is_paused]
-    found = [(row.cache, finding) for row in rows for finding in row.findings if finding.state in wanted]
+    told = ((row.cache, finding) for row in overview.read(timezone.now()) for finding in row.findings)
+    found = [(cache, one) for cache, one in told if one.state in wanted and (one.outlives_pause or not cache.is_paused)]
     found.sort(key=lambda pair: (pair[1].rank, pair[0].name))
     page = [finding_answer(request, *pair) for pair in found[filters.cut]]
     return {**filters.told(len(found)), "findings": page}

@@ -41,6 +41,8 @@ class Finding:
     cache_name: str = ""
     # Where it is told better than on the cache's page.
     url: str = ""
+    # Whether it counts of a cache that is paused as well.
+    outlives_pause: bool = False
 
     @property
     def rank(self) -> int:

@@ -89,13 +89,15 @@ def in_the_service(watched: Watched) -> Finding | None:
 
 
 def gone(watched: Watched) -> Finding | None:
-    """The instance was deleted; its history is kept until somebody removes the cache."""
+    """The instance was deleted: discovery paused its cache, which keeps its history until somebody removes it."""
     at = watched.service.instance.gone_at if watched.service else None
     if at is None:
         return None
     parts = {"name": watched.cache.name, "time": exact_time(at)}
-    sentence = _("%(name)s is not in its Google Cloud project any more since %(time)s: remove the cache, or pause it")
-    return Finding(State.WARNING, sentence % parts, _("gone"), "", SERVICE)
+    sentence = _(
+        "%(name)s is not in its Google Cloud project any more since %(time)s: it is paused until you remove it"
+    )
+    return Finding(State.WARNING, sentence % parts, _("gone"), "", SERVICE, outlives_pause=True)
 
 
 def end_of_life(watched: Watched) -> Finding | None:

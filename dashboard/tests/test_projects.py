@@ -414,3 +414,21 @@ def test_what_google_says_is_shown_as_text(operator: Client) -> None:
 
     for path in ("/projects/", "/projects/shop-prod/"):
         assert b"<script>alert" not in operator.get(path).content
+
+
+# What follows on other pages
+
+
+def test_a_gone_instance_is_a_finding_of_the_fleet_though_its_cache_is_paused() -> None:
+    cache = Cache.objects.create(name="carts", address="redis://10.0.0.3", is_paused=True)
+    instance(project(), cache=cache, gone_at=timezone.now())
+
+    assert "carts is not in its Google Cloud project any more" in words("/")
+
+
+def test_other_findings_of_a_paused_cache_are_left_out() -> None:
+    cache = Cache.objects.create(name="carts", address="redis://10.0.0.3", is_paused=True)
+    messages = {"suspension_reasons": ["CUSTOMER_MANAGED_KEY_ISSUE"], "status_message": "The key is disabled."}
+    instance(project(), cache=cache, snapshot={"state": "READY", **messages})
+
+    assert "The key is disabled." not in words("/")

@@ -91,7 +91,8 @@ def all_stuck(count: int) -> Finding:
 
 
 def serious(row: Row) -> list[Finding]:
-    return [] if row.cache.is_paused else [finding for finding in row.findings if finding.state != State.NOTICE]
+    told = (finding for finding in row.findings if finding.state != State.NOTICE)
+    return [finding for finding in told if finding.outlives_pause or not row.cache.is_paused]
 
 
 def state_choices(rows: Sequence[Row], query: Query) -> list[dict[str, Any]]:
