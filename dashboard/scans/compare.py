@@ -78,8 +78,13 @@ def prefix_change(old: ScanPrefix | None, new: ScanPrefix | None, naming: Naming
 
 
 def key_changes(before: Scan, after: Scan, naming: Naming) -> list[Change]:
-    """Return changes of the largest keys. What fell out of the ranking counts as gone: it is no giant any more."""
+    """Return changes of the largest keys.
+
+    Who is larger than what the other scan kept, and not among it, is new, or gone: it is no giant any more. Who is
+    smaller may have been there unseen, above all where that scan kept fewer keys.
+    """
     old, new = by_digest(before.top_keys.all()), by_digest(after.top_keys.all())
+    unseen_before, unseen_after = unseen_bytes(before), unseen_bytes(after)
     # Beside the largest of all there are those of a type or by elements, which the sample draws anew each time.
     chosen = {**by_digest(largest_of(before)), **by_digest(largest_of(after))}
     changes = [
@@ -90,8 +95,15 @@ def key_changes(before: Scan, after: Scan, naming: Naming) -> list[Change]:
             digest=digest,
         )
         for digest, key in chosen.items()
+        if key.size > (unseen_after if digest not in new else unseen_before if digest not in old else -1)
     ]
     return largest(changes)
+
+
+def unseen_bytes(scan: Scan) -> int:
+    """Return how large a key may have been without being kept: the smallest of a full ranking, else less than any."""
+    kept = [key.size for key in largest_of(scan)]
+    return kept[-1] if len(kept) >= scan.asked.top else -1
 
 
 def largest_of(scan: Scan) -> Iterable[ScanKey]:

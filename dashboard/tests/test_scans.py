@@ -503,6 +503,15 @@ def test_keys_that_only_the_sample_drew_are_neither_new_nor_gone(cache: Cache) -
     assert [(change.name, change.word) for change in changes] == [("large:2", "grown")]
 
 
+def test_keys_that_a_shorter_ranking_left_out_are_neither_new_nor_gone(cache: Cache) -> None:
+    keys = [Detail(b"key:%d" % n, 9_000 - n, "string") for n in range(6)]
+    short = stored(cache, keys, days=2, top=2)
+    long = stored(cache, [*keys, Detail(b"giant", 99_000, "string")])
+
+    assert [(change.name, change.word) for change in key_changes(short, long, Naming())] == [("giant", "new")]
+    assert [(change.name, change.word) for change in key_changes(long, short, Naming())] == [("giant", "gone")]
+
+
 def test_a_family_that_expires_is_not_told_to_expire(cache: Cache) -> None:
     html = page(f"/scans/{stored(cache, [Detail(b'user:%d' % n, 3_000, 'string', 5_000) for n in range(400)]).pk}/")
 
