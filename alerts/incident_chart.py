@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from alerts import story
 from alerts.alert import Alert
 from alerts.figures import figure
-from alerts.measures import is_counted
+from alerts.measures import DOWN, is_counted, measure
 from alerts.models import Incident
 from alerts.spec_form import SpecError
-from collectors import series
-from collectors.metrics.lookup import UnknownMetricError, shown
+from collectors.cloud.series import read_all
+from collectors.metrics.lookup import UnknownMetricError
 from collectors.windows import Read
 
 BEFORE, AFTER, LONGEST = timedelta(minutes=30), timedelta(minutes=10), timedelta(days=7)
@@ -63,9 +63,9 @@ def of(incident: Incident, alerts: Sequence[Alert], now: datetime) -> Picture | 
 def _picture(incident: Incident, alert: Alert, start: datetime, end: datetime) -> Picture | None:
     try:
         reading = alert.rule.spec.terms[alert.rule.spec.leading()].reading if alert.rule else None
-        if reading is None or is_counted(reading.metric):
+        if reading is None or is_counted(reading.metric) or reading.metric == DOWN.name:
             return None
-        metric = shown(reading.metric)
+        metric = measure(reading.metric)
     except (SpecError, UnknownMetricError):
         return None
     values = _values(alert, metric.name, start, end)
@@ -77,9 +77,12 @@ def _picture(incident: Incident, alert: Alert, start: datetime, end: datetime) -
 
 def _values(alert: Alert, metric: str, start: datetime, end: datetime) -> list[float | None]:
     assert alert.cache
-    (found,) = series.read(alert.cache, [metric], start, end, by="node" if alert.node_id else "cache")
+    is_place = alert.target.startswith("p")
+    (found,) = read_all(alert.cache, [metric], start, end, by="node" if alert.node_id or is_place else "cache")
     if alert.node_id:
         return next((line.mean for line in found.lines if line.node_id == alert.node_id), [])
+    if is_place:
+        return next((line.mean for line in found.lines if line.label == alert.node_address), [])
     return next((line.mean for line in found.lines if line.label == "max"), [])
 
 

@@ -153,7 +153,8 @@ def _add_places(found: dict[int, Watched], at: datetime) -> None:
             place = WatchedNode(-place_id, node_id, role, None, None, answered_at=newest)
             found[cache_id].places.append(place)
     told = [cache_id for cache_id, cache in found.items() if cache.places]
-    known, feeds = (services(told), standings(told)) if told else ({}, {})
+    known = services(told)
+    feeds = standings(known)
     for cache_id in told:
         found[cache_id].service = known.get(cache_id)
         feed = feeds.get(cache_id)

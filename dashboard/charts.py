@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from collectors.metrics.lookup import Shown, shown
+from alerts.measures import Measure, measure
+from collectors.metrics.lookup import shown
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 OVER_PRIMARIES = _("Totals count primaries only: replicas hold copies of the same data.")
 OVER_ALL = _("Totals add up all nodes, primaries and replicas.")
 SPREAD_SENTENCE = _("The highest and the lowest node have their own lines, so that an average never hides a hot node.")
+BY_PLACE = _(
+    "Cloud Monitoring hides its points for up to five minutes: the newest end stays empty for so long. By node, each"
+    " node and role that the service tells apart has its own line."
+)
 BY_NODE = _("By node, each node has its own line; of many nodes the 12 highest do, and a band stands for the others.")
 
 
@@ -49,6 +54,8 @@ class Chart:
     limit: str = ""
     from_zero: bool = True
     about: StrOrPromise = ""
+    # What it is made of where that is not what nodes report.
+    told_by: tuple[str, ...] = ()
 
     @property
     def metrics(self) -> list[str]:
@@ -56,13 +63,15 @@ class Chart:
         return list(dict.fromkeys(name for line in self.lines for name in (line.metric, line.against) if name))
 
     @property
-    def fields(self) -> list[Shown]:
+    def fields(self) -> list[Measure]:
         """Return the metrics of the lines, as the catalogue explains them."""
-        return [shown(metric) for metric in self.metrics]
+        return [measure(metric) for metric in self.metrics]
 
     @property
     def combined(self) -> list[StrOrPromise]:
         """Return sentences about how nodes make one line, and what lines by node are."""
+        if self.told_by:
+            return [BY_PLACE]
         kinds = {line.over for line in self.lines if line.kind != "limit"}
         found: list[StrOrPromise] = []
         if "sum" in kinds:
@@ -73,7 +82,9 @@ class Chart:
 
     @property
     def sources(self) -> list[str]:
-        """Return the fields of the server that the chart is made of."""
+        """Return the fields of the server, or metric types of the service, that the chart is made of."""
+        if self.told_by:
+            return list(self.told_by)
         return list(dict.fromkeys(read for metric in self.metrics for read in shown(metric).reads))
 
     @property
@@ -85,7 +96,8 @@ class Chart:
 
     @property
     def totals(self) -> set[str]:
-        return {shown(line.metric).over_nodes for line in self.lines if line.over == "sum"}
+        own = () if self.told_by else self.lines
+        return {shown(line.metric).over_nodes for line in own if line.over == "sum"}
 
     def spec(self) -> dict[str, Any]:
         """Return what the script needs, with plain texts."""

@@ -15,12 +15,13 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from collectors import latest
 from collectors.cloud.known import services
+from collectors.cloud.latest import standings
 from collectors.latest import CacheLatest
 from dashboard import findings
 from dashboard.findings import Finding, State
 from dashboard.watched import Watched, nodes_of, recent_events
 from fleet.engines import Engine
-from fleet.models import Cache, Topology
+from fleet.models import Cache, Reach, Topology
 
 HEALTH_WORDS = {
     "unreachable": gettext_lazy("unreachable"),
@@ -91,7 +92,11 @@ class Row:
         """Return why the cache has no figures at all."""
         if self.cache.is_paused:
             return _("Polling is paused.")
-        return self.trouble.sentence if self.trouble else _("The first figures appear within 15 seconds of adding it.")
+        if self.trouble:
+            return self.trouble.sentence
+        if self.cache.reach == Reach.SERVICE:
+            return _("The first figures appear within seven minutes: Cloud Monitoring shows its points late.")
+        return _("The first figures appear within 15 seconds of adding it.")
 
     @property
     def health_word(self) -> str:
@@ -172,10 +177,12 @@ def read(now: datetime) -> list[Row]:
     nodes = nodes_of([cache.pk for cache in caches if must_look(cache, summaries.get(cache.pk), uneasy)])
     ids = [cache.pk for cache in caches]
     recent, found = recent_events(ids, now), services(ids)
+    feeds = standings(found)
     rows = []
     for cache in caches:
         pk = cache.pk
-        watched = Watched(cache, now, summaries.get(pk), nodes.get(pk, ()), recent.get(pk, ()), found.get(pk))
+        members, events = nodes.get(pk, ()), recent.get(pk, ())
+        watched = Watched(cache, now, summaries.get(pk), members, events, found.get(pk), feeds.get(pk))
         rows.append(Row(cache, watched.latest, findings.of(watched), watched.shards))
     return rows
 

@@ -14,12 +14,13 @@ from django.utils.translation import gettext as _
 
 from collectors import latest
 from collectors.cloud.known import Service, services
+from collectors.cloud.latest import FRESH, Standing, standings
 from collectors.event import Event, Kind
 from collectors.latest import CacheLatest, NodeLatest
 from collectors.models import NodeFact, NodeStatus
 from dashboard import past
 from dashboard.past import Past
-from fleet.models import Cache, Node, Shard, Topology
+from fleet.models import Cache, Node, Reach, Shard, Topology
 
 # A poll that is this many intervals overdue makes the figures old.
 STALE_INTERVALS = 4
@@ -130,6 +131,8 @@ class Watched:
     recent: Sequence[Event] = ()
     # What Google tells of it, where it was found in a project.
     service: Service | None = None
+    # How Cloud Monitoring answers for it.
+    feed: Standing | None = None
     # Empty where only the newest values were asked for.
     past: Past = field(default_factory=Past)
 
@@ -138,7 +141,13 @@ class Watched:
         """Whether samples stopped coming; a new cache has one round of grace."""
         if self.latest is None or self.latest.at is None or self.cache.is_paused:
             return False
-        return self.now - self.latest.at > timedelta(seconds=STALE_INTERVALS * self.cache.poll_interval_seconds)
+        patience = timedelta(seconds=STALE_INTERVALS * self.cache.poll_interval_seconds)
+        return self.now - self.latest.at > (FRESH if self.is_remote else patience)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether its nodes cannot be reached from here, so that only the service tells of it."""
+        return self.cache.reach == Reach.SERVICE
 
     @property
     def is_clustered(self) -> bool:
@@ -162,7 +171,9 @@ def newest_of(cache: Cache) -> Watched:
     now = timezone.now()
     recent = recent_events([cache.pk], now).get(cache.pk, ())
     summary, nodes = latest.caches([cache.pk]).get(cache.pk), nodes_of([cache.pk]).get(cache.pk, [])
-    return Watched(cache, now, summary, nodes, recent, services([cache.pk]).get(cache.pk))
+    known = services([cache.pk])
+    feed = standings(known).get(cache.pk)
+    return Watched(cache, now, summary, nodes, recent, known.get(cache.pk), feed)
 
 
 def watch(cache: Cache) -> Watched:

@@ -8,7 +8,8 @@ from pytest_django.fixtures import Settings
 from collectors import latest
 from collectors.cloud import cost, rollups, series
 from collectors.cloud.feed import CloudFeed
-from collectors.cloud.latest import latest_of, standings
+from collectors.cloud.known import services
+from collectors.cloud.latest import Standing, latest_of, standings
 from collectors.cloud.models import CloudInstance, CloudProject
 from collectors.cloud.products import Product
 from collectors.cloud.summaries import refresh
@@ -39,6 +40,10 @@ def cache_of(owner: CloudInstance) -> Cache:
 def read(owner: CloudInstance, name: str, by: str = "cache", span: int = 10, end: datetime = NOON) -> Series:
     start = end - timedelta(minutes=span)
     return series.read(cache_of(owner), [name], start, end, by=by)[0]
+
+
+def standing_of(owner: CloudInstance) -> Standing:
+    return standings(services([owner.cache_id or 0]))[owner.cache_id or 0]
 
 
 def line(found: Series, label: str) -> list[float | None]:
@@ -235,7 +240,7 @@ def test_a_summary_does_not_go_back_in_time(sessions: CloudInstance) -> None:
 def test_how_a_cache_is_answered_for_is_known_by_its_project(sessions: CloudInstance) -> None:
     CloudFeed.objects.create(project_id=PROJECT, answered_at=NOON, cause="quota", words="used up")
 
-    standing = standings([cache_of(sessions).pk])[cache_of(sessions).pk]
+    standing = standing_of(sessions)
 
     assert (standing.project_id, standing.answered_at) == (PROJECT, NOON)
     assert "used up" in standing.reason
@@ -245,13 +250,13 @@ def test_a_scoping_project_answers_for_the_caches_of_others(sessions: CloudInsta
     CloudProject.objects.update(metrics_project_id="observe-prod")
     CloudFeed.objects.create(project_id="observe-prod")
 
-    assert standings([cache_of(sessions).pk])[cache_of(sessions).pk].project_id == "observe-prod"
+    assert standing_of(sessions).project_id == "observe-prod"
 
 
 def test_a_cache_without_an_instance_has_no_standing(db: None) -> None:
     cache = Cache.objects.create(name="own", address="redis://127.0.0.1:1")
 
-    assert standings([cache.pk]) == {}
+    assert standings(services([cache.pk])) == {}
 
 
 def test_the_cost_is_an_estimate_of_the_present_pace(sessions: CloudInstance) -> None:

@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from ninja import Router
 
 from accounts.api_auth import callers
+from collectors.cloud.service_metrics import SERVICE_METRICS
 from collectors.metrics.lookup import DERIVED_BY_NAME, NAMES, shown
 from dashboard.api.answers import problems
 from dashboard.api.schemas import MetricList
@@ -15,7 +16,11 @@ router = Router(tags=["metrics"], auth=callers())
 
 @router.get("", response={200: MetricList, **problems()}, operation_id="list_metrics", summary="List all metrics")
 def list_metrics(request: HttpRequest) -> dict[str, Any]:
-    return {"metrics": [metric_answer(name) for name in NAMES]}
+    own = [metric_answer(name) for name in NAMES]
+    told = (
+        {"name": one.name, "unit": one.unit, "meaning": str(one.meaning), "kind": "service"} for one in SERVICE_METRICS
+    )
+    return {"metrics": [*own, *told]}
 
 
 def metric_answer(name: str) -> dict[str, Any]:

@@ -193,6 +193,7 @@ class SeriesAnswer(Schema):
     count: int
     nodes: list[int | None]
     lines: list[LineAnswer]
+    source: str = Field("nodes", description="nodes: what we read from them; Cloud Monitoring: the service's own.")
 
 
 class SeriesList(Schema):
@@ -278,7 +279,9 @@ class MetricAnswer(Schema):
     name: str
     unit: str
     meaning: str
-    kind: str = Field(description="hot: every poll; derived: computed from two polls; detail: every few minutes.")
+    kind: str = Field(
+        description="hot: every poll; derived: of two polls; detail: every few minutes; service: by Cloud Monitoring."
+    )
 
 
 class MetricList(Schema):

@@ -11,6 +11,8 @@ from pydantic import Field
 
 from accounts.api_auth import callers
 from collectors import series
+from collectors.cloud.series import read_all
+from collectors.models import CloudPlace
 from dashboard.api.answers import compressed_json, problems
 from dashboard.api.caches import cache_named
 from dashboard.api.schemas import SeriesList
@@ -53,17 +55,23 @@ class SeriesQuery(Schema):
     summary="Read metrics over time",
 )
 def read_series(request: HttpRequest, name: str, query: Query[SeriesQuery]) -> HttpResponse:
-    """By cache each metric has the lines sum, max, min and mean over nodes; by node one line a node."""
+    """By cache each metric has the lines sum, max, min and mean over nodes; by node one line a node.
+
+    Metrics named service_… are the service's own, from Cloud Monitoring: by node, a line for each node and role.
+    """
     cache, names = cache_named(name), query.names()
     start, end = query.span()
     check_ceiling(cache, query, len(names), start, end)
-    found = series.read(cache, names, start, end, query.step, query.by, query.limit)
+    found = read_all(cache, names, start, end, query.step, query.by, query.limit)
     return compressed_json(request, {"cache": cache.name, "series": found})
 
 
 def check_ceiling(cache: Cache, query: SeriesQuery, metrics: int, start: datetime, end: datetime) -> None:
     """Raise RangeError where the answer would be too large to be of use."""
-    lines = Node.objects.filter(cache=cache).count() if query.by == "node" else LINES_OF_A_CACHE
+    lines = LINES_OF_A_CACHE
+    if query.by == "node":
+        places = CloudPlace.objects.filter(instance__cache=cache).count()
+        lines = max(Node.objects.filter(cache=cache).count(), places)
     lines = min(lines, (query.limit or lines) + 1)
     points = series.grid_of(start, end, cache.poll_interval_seconds, query.step).count * lines * metrics
     if points > POINT_CEILING:

@@ -83,8 +83,9 @@ def failing_for(watched: Watched, node: WatchedNode) -> str:
 
 
 def stale(watched: Watched) -> Finding | None:
-    """No new samples though no node is known to fail: the polling itself stands still."""
-    if not watched.is_stale or any(node.is_failing for node in watched.nodes) or watched.latest is None:
+    """No new samples though no node is known to fail: the polling itself stands still. Not where nobody polls."""
+    is_ours = watched.is_stale and not watched.is_remote
+    if not is_ours or any(node.is_failing for node in watched.nodes) or watched.latest is None:
         return None
     age = duration((watched.now - watched.latest.at).total_seconds()) if watched.latest.at else ""
     sentence = _("%(name)s has no new sample for %(age)s: Shardwatch itself may be stuck, see its health page") % {

@@ -10,7 +10,7 @@ from django.utils import translation
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from dashboard import charts, findings, own_load, service_page
+from dashboard import charts, findings, own_load, service_charts, service_page
 from dashboard.charts import CHARTS
 from dashboard.note_form import NoteForm
 from dashboard.overview import Row
@@ -33,7 +33,8 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
     off = standing.switched_off([watched.cache.pk]).get(watched.cache.pk)
     service = service_page.page_of(watched.cache, watched.service, watched.now)
     seen = (translation.get_language(), row.findings, row.health, off, service and service.version)
-    version = fingerprint(*seen, *map(fingerprint_of, watched.nodes))
+    newest = watched.latest.at if watched.latest and watched.is_remote else None
+    version = fingerprint(*seen, newest, *map(fingerprint_of, watched.nodes))
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
     context: dict[str, Any] = {"row": row, "cache": watched.cache, "seen": watched.latest, "nodes": watched.nodes}
@@ -41,7 +42,10 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
     context |= {"switched_off": off, "service": service}
     if is_refresh(request):
         return render(request, "dashboard/_cache.html", context)
-    context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS], "usual_span": usual_span(watched)}
+    told = service_charts.of(watched)
+    shown = () if watched.is_remote else CHARTS
+    specs = [chart.spec() for chart in (*shown, *(told.charts if told else ()))]
+    context |= {"charts": shown, "told": told, "specs": specs, "usual_span": usual_span(watched)}
     context |= {"chart_words": charts.words(), "note_form": NoteForm()}
     context["own_load"] = own_load.of(watched, context["refused"])
     return render(request, "dashboard/cache.html", context)

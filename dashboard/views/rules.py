@@ -22,6 +22,7 @@ from alerts.measures import DOWN
 from alerts.rule import Override, Rule
 from alerts.spec import Spec
 from alerts.spec_form import SpecError
+from collectors.cloud.service_metrics import POSITION
 from collectors.metrics.lookup import NAMES, UnknownMetricError
 from dashboard import rule_trial
 from dashboard.override_form import OverrideForm
@@ -226,7 +227,7 @@ def rule_page(
     context["yaml"] = request.POST.get("yaml") or (rule_changes.as_yaml(found.text) if found else "")
     context["is_yaml"] = "yaml" in request.GET or "yaml" in request.POST
     context["revision"] = request.POST.get("revision") or (found.revision if found else 0)
-    context["metrics"] = [DOWN.name, *NAMES]
+    context["metrics"] = [DOWN.name, *NAMES, *POSITION]
     context["override_form"] = override_form or OverrideForm()
     context["overrides"] = override_rows(found) if found else []
     return render(request, "alerts/rule.html", context, status=status)
