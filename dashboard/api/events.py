@@ -46,6 +46,7 @@ KindName = Literal[
     "switch",
     "maintenance",
     "service",
+    "cloud",
     "deploy",
     "scale-out",
     "load-test",
