@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from collectors import series_sql
+from collectors.cursors import raw_cursor
 from collectors.metrics.lookup import Shown, shown
 from collectors.series_sql import Row
 from fleet.models import Cache
@@ -156,17 +156,19 @@ def read(
     return sorted(found, key=lambda series: names.index(series.metric))
 
 
+# Model instances, and planning the join each time, would take longer than the samples of an hour.
+NODES = """
+    SELECT n.id, CASE WHEN position(':' IN n.host) > 0 THEN '[' || n.host || ']' ELSE n.host END || ':' || n.port,
+           s.number, n.role
+    FROM fleet_node n LEFT JOIN fleet_shard s ON s.id = n.shard_id
+    WHERE n.cache_id = %s ORDER BY s.number, n.role, n.host, n.port
+"""
+
+
 def _nodes(cache: Cache) -> list[Drawn]:
     """Return all nodes that the cache ever had: those that left have a past."""
-    with connection.cursor() as cursor:
-        # Model instances would take longer than the samples of an hour.
-        cursor.execute(
-            "SELECT n.id, CASE WHEN position(':' IN n.host) > 0 THEN '[' || n.host || ']' ELSE n.host END"
-            " || ':' || n.port, s.number, n.role FROM fleet_node n LEFT JOIN fleet_shard s ON s.id = n.shard_id"
-            " WHERE n.cache_id = %s ORDER BY s.number, n.role, n.host, n.port",
-            [cache.pk],
-        )
-        return [Drawn(*row) for row in cursor.fetchall()]
+    with raw_cursor() as cursor:
+        return [Drawn(*row) for row in cursor.execute(NODES, [cache.pk], prepare=True).fetchall()]
 
 
 def _read_group(

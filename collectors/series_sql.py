@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
-
 from collectors import rates
 from collectors.cursors import raw_cursor
 from collectors.latest import PREVIOUS, seconds_between
@@ -47,9 +45,8 @@ def pieces(tier: str, start: datetime, end: datetime) -> list[Piece]:
 
 def marks() -> dict[str, datetime]:
     """Return up to when each tier is complete."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT tier, until FROM rollup_mark")
-        return dict(cursor.fetchall())
+    with raw_cursor() as cursor:
+        return dict(cursor.execute("SELECT tier, until FROM rollup_mark", prepare=True).fetchall())
 
 
 def pairs(listed: str) -> str:
