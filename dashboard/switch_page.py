@@ -10,6 +10,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from collectors.causes import Cause
 from dashboard.charts import CHARTS, Chart
 from dashboard.switch_rows import StateChip
 from dashboard.templatetags.units import grouped, rate
@@ -31,6 +32,8 @@ WHAT_TO_DO: dict[Missing, StrOrPromise] = {
     Missing.CLIENT_LIST: _("Allow CLIENT LIST to the user that Shardwatch signs in as."),
     Missing.ADDRESSES: _("Let the clients report their address, or name their connections (CLIENT SETNAME)."),
 }
+# The server answers, and does not want to tell.
+REFUSALS = frozenset({Cause.NO_PERMISSION, Cause.ERROR_REPLY})
 FALLBACK_CONSEQUENCE: dict[str, StrOrPromise] = {
     "open": _("Open: a reader that never heard of the switch uses the cache, even while it is off."),
     "closed": _("Closed: a reader that never heard of the switch asks the database, even while it is on."),
@@ -96,7 +99,12 @@ class SwitchPage:
     @property
     def lacks(self) -> list[tuple[StrOrPromise, StrOrPromise]]:
         """Return the proofs that cannot be had, and what to do about each."""
-        return [(missing.label, WHAT_TO_DO[missing]) for missing in self.proof.missing]
+        return [(missing.label, self._advice(missing)) for missing in self.proof.missing]
+
+    def _advice(self, missing: Missing) -> StrOrPromise:
+        if missing is Missing.CLIENT_LIST and self.proof.look_cause not in REFUSALS:
+            return _("See on the page of the cache why it does not answer.")
+        return WHAT_TO_DO[missing]
 
     @property
     def fallback_words(self) -> StrOrPromise:

@@ -87,6 +87,7 @@ class Proof:
     connections: int | None
     looked_at: datetime | None
     look_failure: str
+    look_cause: str
     # What the database behind will be asked instead, from the hour before the cache was turned off.
     hits_per_second: float | None
     missing: tuple[Missing, ...]
@@ -122,6 +123,7 @@ def of(switch: Switch, now: datetime) -> Proof:
         connections=sighting.connections if sighting else None,
         looked_at=sighting.read_at if sighting else None,
         look_failure=sighting.failure if sighting else "",
+        look_cause=sighting.failed_cause if sighting else "",
         hits_per_second=traffic.hits_per_second(cache, now if switch.can_use else switch.stepped_at) if cache else None,
         missing=missing,
     )

@@ -120,6 +120,18 @@ def test_each_step_says_what_to_do(acts: tuple[str, ...], words: str) -> None:
     assert "Leave this run book" in seen
 
 
+def test_while_it_drains_it_says_what_is_waited_for() -> None:
+    begun()
+    looked()
+    go("off")
+
+    seen = page(PATH)
+
+    assert "Commands of applications" in seen
+    assert "up to 5/s at three polls in a row count as silence" in seen
+    assert "Connections of applications" in seen
+
+
 def test_each_step_is_taken_back() -> None:
     begun()
     looked()

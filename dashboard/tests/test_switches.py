@@ -264,6 +264,31 @@ def test_the_page_says_which_proof_is_missing_and_what_to_do() -> None:
     assert "Safe to re-point" not in seen
 
 
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        ("no_permission", "Allow CLIENT LIST to the user"),
+        ("error_reply", "Allow CLIENT LIST to the user"),
+        ("refused", "See on the page of the cache why it does not answer."),
+    ],
+)
+def test_a_client_list_that_is_not_read_has_the_advice_that_fits(cause: str, words: str) -> None:
+    made = off(cache_now=cache())
+    Sighting.objects.create(switch=made, read_at=timezone.now(), failed_cause=cause)
+
+    assert words in page()
+
+
+def test_without_a_cache_nothing_is_waited_for() -> None:
+    off()
+
+    seen = page()
+
+    assert "Name its cache, so that somebody counts the commands." in seen
+    assert "waiting for a poll" not in seen
+    assert "not looked yet" not in seen
+
+
 def test_the_page_names_who_says_applied_and_is_still_there() -> None:
     made = off(cache_now=cache())
     instance(made, "liar", address="10.0.0.9")
