@@ -22,7 +22,7 @@ from collectors.looks import noted, opened
 from collectors.models import HotKeyReading, HotKeyTurn, NodeFact, NodeStatus, Step
 from collectors.source import Command
 from collectors.targets import NodeRow, Way, read_nodes, version_of
-from fleet.models import Cache, Node
+from fleet.models import Cache, Node, Reach
 
 OBJECT_FREQ: Command = ("OBJECT", "FREQ", CONNECTION_NAME)
 NODE_SECONDS, CACHE_SECONDS = 12.0, 25.0
@@ -62,7 +62,7 @@ def due_caches(now: datetime | None = None) -> list[int]:
     forget_rows(now or timezone.now())
     if not settings.HOT_KEYS_INTERVAL_SECONDS:
         return []
-    return list(Cache.objects.filter(is_paused=False).values_list("pk", flat=True))
+    return list(Cache.objects.filter(is_paused=False, reach=Reach.NODES).values_list("pk", flat=True))
 
 
 def look(cache_id: int) -> bool:

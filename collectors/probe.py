@@ -24,7 +24,7 @@ from collectors.sources.info import INFO, Info
 from collectors.targets import Pool, dialect_of
 from collectors.worker import Identity
 from fleet.addresses import Address, AddressError, Protocol
-from fleet.models import Cache
+from fleet.models import Cache, Reach
 
 # The longest that somebody waits for a test, all steps together.
 TEST_SECONDS = 10
@@ -257,6 +257,8 @@ def discover(cache: Cache) -> Discovery:
     topology.ensure_seeds(cache.pk, cache.seeds())
     if cache.is_paused:
         return Discovery(True, _("It is paused, so it was not polled."))
+    if cache.reach == Reach.SERVICE:
+        return Discovery(True, _("Its nodes are not polled: its figures come from Cloud Monitoring."))
     leases.make_missing([cache.pk])
     pool = Pool()
     try:

@@ -267,6 +267,13 @@ def test_single_connections_are_forgotten_after_minutes(
     assert ClientReading.objects.exists()
 
 
+def test_what_is_paused_or_out_of_reach_is_not_due(cache_at: CacheAt) -> None:
+    cache_at("redis://127.0.0.1:2", is_paused=True)
+    cache_at("redis://127.0.0.1:3", reach="service")
+
+    assert client_lists.due_caches() == []
+
+
 def test_groups_are_forgotten_after_days(poller: Poller, cache_at: CacheAt, valkey_server: StartServer) -> None:
     cache = cache_at(valkey_server().url)
     poller.poll(cache)

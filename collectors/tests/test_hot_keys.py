@@ -245,6 +245,7 @@ def test_a_look_that_was_killed_blocks_nobody_for_long(cache_at: CacheAt) -> Non
 def test_the_schedule_is_off_unless_somebody_wishes(cache_at: CacheAt, settings: Settings) -> None:
     cache = cache_at("redis://127.0.0.1:1")
     cache_at("redis://127.0.0.1:2", is_paused=True)
+    cache_at("redis://127.0.0.1:3", reach="service")
 
     assert hot_keys.due_caches() == []
     settings.HOT_KEYS_INTERVAL_SECONDS = 600

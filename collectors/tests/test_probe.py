@@ -129,3 +129,10 @@ def test_it_leaves_a_paused_cache_alone(cache_at: CacheAt, peer: StartPeer) -> N
 
     assert probe.discover(cache_at(quiet.url, is_paused=True)).ok
     assert quiet.connections == 0
+
+
+def test_it_leaves_nodes_out_of_reach_alone(cache_at: CacheAt, peer: StartPeer) -> None:
+    quiet = peer(peers.stays_silent)
+
+    assert probe.discover(cache_at(quiet.url, reach="service")).ok
+    assert quiet.connections == 0

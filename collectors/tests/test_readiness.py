@@ -1,5 +1,6 @@
 import time
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -93,10 +94,11 @@ def test_it_gives_a_new_cache_its_time() -> None:
     assert sentences() == {}
 
 
-def test_it_waits_for_nothing_where_all_caches_are_paused() -> None:
+@pytest.mark.parametrize("fields", [{"is_paused": True}, {"reach": "service"}])
+def test_it_waits_for_nothing_where_no_cache_is_polled(fields: dict[str, Any]) -> None:
     alive()
     polled(LONG_AGO)
-    Cache.objects.update(is_paused=True)
+    Cache.objects.update(**fields)
 
     assert sentences() == {}
 
