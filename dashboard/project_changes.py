@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.models import AuditEntry, User
 from collectors.cloud import approval, permissions, projects
 from collectors.cloud.adoption import same_elsewhere
+from collectors.cloud.errors import CloudCause
 from collectors.cloud.models import CloudInstance, CloudProject
 from fleet.models import Cache, Reach
 
@@ -46,7 +47,10 @@ def try_out(stored: CloudProject | None, given: Mapping[str, Any]) -> Trial:
     project = projects.drafted(stored or CloudProject(project_id=given.get("project_id", "")), given)
     # Kept clients belong to the stored project.
     project.pk = None
-    checks, account = permissions.test(project), permissions.who_asks(project)
+    checks = permissions.test(project)
+    # Without credentials nobody asked, and to look for them again takes seconds.
+    nobody = {CloudCause.NO_CREDENTIALS, CloudCause.NO_IDENTITY}
+    account = "" if any(one.error and one.error.cause in nobody for one in checks) else permissions.who_asks(project)
     return Trial(checks, permissions.missing(project, account, checks), account)
 
 

@@ -40,6 +40,8 @@ def ignore(instance: CloudInstance) -> bool:
 
 def make_cache(instance: CloudInstance, strings: AuthStrings, now: datetime, reach: str = "") -> Cache | None:
     """Give an approved instance its cache, with the AUTH string where it has one. Raise ValidationError."""
+    if adoption.same_elsewhere(instance):
+        return None
     needs = instance.product == Product.REDIS and instance.snapshot.get("auth_enabled") and reach != Reach.SERVICE
     return adoption.adopt(instance, now, strings.of(instance.name) if needs else "", reach)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # What was refused is asked for again after this time: permissions get granted.
 AGAIN_SECONDS = 600.0
+# What one discovery spends on them; the rest comes with the next one.
+SECONDS = 30.0
 # How servers answer to a password that is missing or was replaced.
 WRONG = (Cause.PASSWORD_MISSING, Cause.PASSWORD_WRONG, Cause.USER_OR_PASSWORD_WRONG)
 
@@ -44,11 +47,12 @@ class AuthStrings:
         self._clients, self._now, self._reach = clients, now, project.reach
         refusal: dict[str, Any] = project.state.get(Product.REDIS, {}).get("auth") or {}
         at = datetime.fromisoformat(refusal["at"]) if refusal else None
+        self._until = time.monotonic() + SECONDS
         self.refusal = refusal if at and (now - at).total_seconds() < AGAIN_SECONDS else {}
 
     def of(self, name: str) -> str:
         """Return the AUTH string of an instance; "" where it is not to be had or not wanted."""
-        if self.refusal or self._reach == Reach.SERVICE:
+        if self.refusal or self._reach == Reach.SERVICE or time.monotonic() > self._until:
             return ""
         try:
             return fetch(self._clients, name)

@@ -6,6 +6,7 @@ A new authority stands beside the old one for years before it signs, so that loo
 from __future__ import annotations
 
 import logging
+import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ logger = logging.getLogger(__name__)
 AGAIN = timedelta(hours=1)
 # The service allows sixty calls a minute in a project, and the listing needs some of them.
 AT_ONCE = 20
+# What one discovery spends on them; the rest comes with the next one.
+SECONDS = 30.0
 # Product: client, and the method for an authority of one instance.
 METHODS = {
     Product.REDIS_CLUSTER: ("redis_cluster", "get_cluster_certificate_authority"),
@@ -33,7 +36,10 @@ SHARED = "get_shared_regional_certificate_authority"
 
 def refresh(project: CloudProject, clients: Clients, now: datetime) -> CloudError | None:
     """Bring the authorities of instances that have or get a cache up to date; return what went wrong, if anything."""
+    until = time.monotonic() + SECONDS
     for instance in _due(project, now):
+        if time.monotonic() > until:
+            break
         try:
             found = fetch(clients, instance)
         except CloudError as error:

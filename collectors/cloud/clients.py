@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from collectors.cloud.errors import told
-from collectors.cloud.identities import credentials_of, endpoint_of
+from collectors.cloud.errors import CloudError, told
+from collectors.cloud.identities import credentials_of, endpoint_of, machine_credentials
 
 if TYPE_CHECKING:
     from google.api_core.retry import Retry
@@ -33,6 +34,8 @@ CALL_SECONDS = 15.0
 RETRY_SECONDS = 3.0
 
 
+# Looking for credentials that are not there takes seconds: the services of a round share the answer.
+AGAIN_SECONDS = 10.0
 # gRPC would wait for up to two minutes before it connects again.
 IMPATIENT = (("grpc.max_reconnect_backoff_ms", 5_000),)
 
@@ -76,6 +79,10 @@ class Clients:
         self._project = project
         self._made: dict[Service, Any] = {}
         self._channel: Any = None
+        # One for all services: each fetches its tokens over the network.
+        self._credentials: Any = None
+        self._refused: CloudError | None = None
+        self._refused_at = 0.0
         self._lock = threading.Lock()
 
     @property
@@ -100,7 +107,17 @@ class Clients:
 
     def _client(self, service: Service) -> Any:
         """Return a client. Raise CloudError where there are no credentials."""
-        with self._lock, told():
+        with self._lock:
+            if self._refused and time.monotonic() - self._refused_at < AGAIN_SECONDS:
+                raise CloudError(self._refused.cause, self._refused.words)
+            try:
+                return self._kept(service)
+            except CloudError as error:
+                self._refused, self._refused_at = error, time.monotonic()
+                raise
+
+    def _kept(self, service: Service) -> Any:
+        with told():
             if service not in self._made:
                 self._made[service] = self._make(service)
             return self._made[service]
@@ -111,8 +128,8 @@ class Clients:
         transport = getattr(transports, service.transport)
         if self._endpoint:
             return client(transport=transport(channel=self._plain_channel()))
-        credentials = credentials_of(self._project)
-        return client(credentials=credentials, transport=partial(transport, channel=impatient(transport)))
+        self._credentials = self._credentials or credentials_of(self._project) or machine_credentials()
+        return client(credentials=self._credentials, transport=partial(transport, channel=impatient(transport)))
 
     def _plain_channel(self) -> Any:
         """Return the channel to the emulator, which serves all five services on one port, without TLS."""

@@ -8,7 +8,7 @@ import orjson
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
-from google.auth import compute_engine
+from google.auth import compute_engine, default
 from google.auth.credentials import Credentials
 from google.oauth2 import service_account
 
@@ -41,6 +41,11 @@ def credentials_of(project: CloudProject) -> Credentials | None:
         return _typed(compute_engine.Credentials)(scopes=SCOPES)
     info = orjson.loads(project.key.reveal())
     return _typed(service_account.Credentials.from_service_account_info)(info, scopes=SCOPES)
+
+
+def machine_credentials() -> Credentials:
+    """Return the application default credentials. Raise DefaultCredentialsError where there are none."""
+    return _typed(lambda: default(scopes=SCOPES)[0])()
 
 
 def _typed(maker: Any) -> Callable[..., Credentials]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from google.auth import default
 from google.auth.exceptions import GoogleAuthError
 from google.auth.transport.requests import Request
 
@@ -20,7 +19,7 @@ from collectors.cloud.apis import AUTH, AUTHORITIES, LISTS, METRICS, Api
 from collectors.cloud.authorities import METHODS
 from collectors.cloud.clients import CALL_SECONDS, Clients, clients_of
 from collectors.cloud.errors import CloudCause, CloudError, told
-from collectors.cloud.identities import EMAIL, SCOPES, endpoint_of
+from collectors.cloud.identities import EMAIL, endpoint_of, machine_credentials
 from collectors.cloud.listing import Listing, list_all
 from collectors.cloud.models import CloudProject, Credentials
 from collectors.cloud.products import Product
@@ -126,7 +125,7 @@ def who_asks(project: CloudProject) -> str:
         return project.principal
     credentials: Any
     try:
-        credentials, _project = default(scopes=SCOPES)
+        credentials = machine_credentials()
         if not EMAIL.fullmatch(getattr(credentials, "service_account_email", "")):
             # On Google Cloud the metadata server tells, once it was asked for a token.
             credentials.refresh(partial(Request(), timeout=WHO_SECONDS))

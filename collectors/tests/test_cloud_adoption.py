@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from collectors.cloud import approval, authorities
+from collectors.cloud import approval, auth_strings, authorities
 from collectors.cloud.adoption import merged
 from collectors.cloud.auth_strings import AGAIN_SECONDS
 from collectors.cloud.models import CloudInstance, CloudProject, Decision
@@ -301,6 +301,33 @@ def test_after_a_refusal_it_does_not_ask_again_for_a_while(google: Estate) -> No
     google.look(google.project(), times=2)
 
     assert len(google.emulator.asked("GetInstanceAuthString")) == 1
+
+
+def test_the_auth_string_is_not_asked_for_again_by_another_project(google: Estate) -> None:
+    name = google.add(Product.REDIS, **WITH_AUTH)
+    google.emulator.instances.auth_strings[name] = "s3cret"
+    google.look(google.project())
+    google.emulator.instances.known[Product.REDIS, name.replace("shop-prod", "shop-two")] = (
+        google.emulator.instances.known[Product.REDIS, name]
+    )
+
+    google.look(google.project("shop-two"))
+
+    assert len(google.emulator.asked("GetInstanceAuthString")) == 1
+
+
+def test_what_takes_too_long_comes_with_the_next_look(google: Estate, monkeypatch: pytest.MonkeyPatch) -> None:
+    google.emulator.instances.auth_strings[google.add(Product.REDIS, **WITH_AUTH)] = "s3cret"
+    google.emulator.instances.authorities[google.add(Product.VALKEY, **VALKEY_TLS)] = [Authority().pem]
+    monkeypatch.setattr(authorities, "SECONDS", -1)
+    monkeypatch.setattr(auth_strings, "SECONDS", -1)
+    project = google.look(google.project())
+    assert not google.emulator.asked("GetInstanceAuthString") + google.emulator.asked("GetCertificateAuthority")
+
+    monkeypatch.undo()
+    google.look(project)
+
+    assert {cache.ca_bundle != "" or cache.password.reveal() == "s3cret" for cache in Cache.objects.all()} == {True}
 
 
 def test_a_password_that_servers_do_not_take_any_more_is_fetched_again(google: Estate) -> None:

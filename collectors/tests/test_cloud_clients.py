@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from google.auth.credentials import AnonymousCredentials
+from google.auth.exceptions import DefaultCredentialsError
 
 from collectors.cloud import clients
 from collectors.cloud.clients import Clients, brief_retry, clients_of, forget
@@ -81,6 +82,23 @@ def test_missing_credentials_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
         _ = Clients(project()).redis
 
     assert raised.value.cause is CloudCause.NO_CREDENTIALS
+
+
+def test_credentials_are_looked_for_once_for_all_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def refuse() -> None:
+        asked.append(1)
+        raise DefaultCredentialsError("Nothing here.")
+
+    monkeypatch.setattr(clients, "machine_credentials", refuse)
+    made = Clients(project())
+
+    for attribute in ATTRIBUTES:
+        with pytest.raises(CloudError, match="application default"):
+            getattr(made, attribute)
+
+    assert len(asked) == 1
 
 
 def test_a_service_that_restarts_is_asked_again(google: Estate) -> None:

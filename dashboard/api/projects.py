@@ -107,7 +107,7 @@ class ProjectList(Schema):
     projects: list[ProjectAnswer]
 
 
-class InstanceAnswer(Schema):
+class CloudInstanceAnswer(Schema):
     id: int
     name: str = Field(description="The service's full name of it.")
     product: str
@@ -124,9 +124,9 @@ class InstanceAnswer(Schema):
     gone_at: datetime | None
 
 
-class InstanceList(Schema):
+class CloudInstanceList(Schema):
     project_id: str
-    instances: list[InstanceAnswer]
+    instances: list[CloudInstanceAnswer]
 
 
 class Approval(Strict):
@@ -243,7 +243,7 @@ def look_into_project(request: HttpRequest, project_id: str) -> Status[dict[str,
 
 @router.get(
     "/{project_id}/instances",
-    response={200: InstanceList, **problems(404)},
+    response={200: CloudInstanceList, **problems(404)},
     operation_id="list_instances",
     summary="List what was found in a project",
 )
@@ -256,7 +256,7 @@ def list_instances(request: HttpRequest, project_id: str) -> dict[str, Any]:
 @router.post(
     "/{project_id}/instances/{instance_id}/approve",
     auth=operators,
-    response={200: InstanceAnswer, **problems(404, 413, 415)},
+    response={200: CloudInstanceAnswer, **problems(404, 413, 415)},
     operation_id="approve_instance",
     summary="Make a cache of an instance",
 )
@@ -270,7 +270,7 @@ def approve_instance(request: HttpRequest, project_id: str, instance_id: Path[in
 @router.post(
     "/{project_id}/instances/{instance_id}/ignore",
     auth=operators,
-    response={200: InstanceAnswer, **problems(404)},
+    response={200: CloudInstanceAnswer, **problems(404)},
     operation_id="ignore_instance",
     summary="Stop asking about an instance",
 )
