@@ -50,6 +50,8 @@ class Cause(StrEnum):
     SENTINEL = auto()
     NO_LAYOUT = auto()
     ERROR_REPLY = auto()
+    TOKEN_MISSING = auto()
+    TOKEN_REFUSED = auto()
     NOT_MEMCACHED = auto()
     NOT_STATS = auto()
     NO_NODE_LIST = auto()
@@ -119,6 +121,13 @@ SENTENCES = {
         "The server is part of a cluster but does not tell its layout: %(words)s. Let the user run CLUSTER SHARDS."
     ),
     Cause.ERROR_REPLY: _("The server answered with an error: %(words)s"),
+    Cause.TOKEN_MISSING: _(
+        "Google gave no access token: %(words)s. Check the credentials of the cache's project, and the clock here."
+    ),
+    Cause.TOKEN_REFUSED: _(
+        "The server did not accept the access token of Google IAM. Grant the account roles/redis.dbConnectionUser"
+        " (Valkey: roles/memorystore.dbConnectionUser), and check that the cache uses IAM authentication."
+    ),
     Cause.NOT_MEMCACHED: _("Redis or Valkey listens there. Begin the address with redis://, or rediss:// with TLS."),
     Cause.NOT_STATS: _("The server answered stats with something else. It may be a proxy or another kind of server."),
     Cause.NO_NODE_LIST: _(

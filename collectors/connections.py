@@ -12,8 +12,8 @@ import ssl
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, cast
 
 import hiredis
 from django.conf import settings
@@ -32,6 +32,16 @@ SocketAddress = tuple[socket.AddressFamily, Any]
 Done = Callable[[list[Reply] | ReadError], None]
 
 
+class Tokens(Protocol):
+    """What gives passwords that end, such as a cloud's access tokens."""
+
+    def text(self) -> str:
+        """Return one that is good for a while; may block. Raise ReadError where none is to be had."""
+
+    def refuse(self, text: str) -> None:
+        """Take note that a server did not accept this one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """How the servers of one cache are reached. Two are equal when nothing changed in between."""
@@ -43,6 +53,12 @@ class Access:
     client_certificate: str = field(default="", repr=False)
     client_key: str = field(default="", repr=False)
     check_hostname: bool = True
+    # Where these are, they take the place of the password.
+    tokens: Tokens | None = None
+
+    async def complete(self) -> "Access":
+        """Return the access with the password that is good now."""
+        return replace(self, password=await asyncio.to_thread(self.tokens.text)) if self.tokens else self
 
     def login(self) -> Command | None:
         """Return the AUTH command, None where no credentials are set."""
@@ -310,6 +326,7 @@ async def attach(sock: socket.socket, host: str, context: ssl.SSLContext | None,
 
 async def log_in(link: Link, access: Access) -> None:
     """Send AUTH where credentials are set. Raise ReadError where the server does not take them."""
+    access = await access.complete()
     command = link.dialect.login(access)
     if link.dialect.door and not await _is_locked(link, link.dialect.door, command is not None):
         return
@@ -317,10 +334,7 @@ async def log_in(link: Link, access: Access) -> None:
         return
     (reply,) = await ask(link, [command], Step.AUTH)
     if isinstance(reply, hiredis.ReplyError):
-        failure = from_error_reply(access.redact(str(reply)), Step.AUTH)
-        if failure.cause is Cause.USER_OR_PASSWORD_WRONG and not access.username:
-            failure = ReadError(Step.AUTH, Cause.PASSWORD_WRONG, failure.words)
-        raise failure
+        raise _login_failure(from_error_reply(access.redact(str(reply)), Step.AUTH), access)
 
 
 async def _is_locked(link: Link, door: Command, has_key: bool) -> bool:
@@ -333,6 +347,16 @@ async def _is_locked(link: Link, door: Command, has_key: bool) -> bool:
     if has_key and not is_locked:
         raise ReadError(Step.AUTH, Cause.PASSWORD_UNEXPECTED)
     return is_locked
+
+
+def _login_failure(failure: ReadError, access: Access) -> ReadError:
+    """Return the failure in words that fit what was sent."""
+    if failure.cause is not Cause.USER_OR_PASSWORD_WRONG:
+        return failure
+    if access.tokens:
+        access.tokens.refuse(access.password)
+        return ReadError(Step.AUTH, Cause.TOKEN_REFUSED, failure.words)
+    return failure if access.username else ReadError(Step.AUTH, Cause.PASSWORD_WRONG, failure.words)
 
 
 async def open_link(host: str, port: int, context: ssl.SSLContext | None, dialect: Dialect = RESP) -> Link:

@@ -1,9 +1,10 @@
-"""How the servers of a registered cache are reached, with its secrets decrypted."""
+"""How the servers of a registered cache are reached, with its secrets decrypted or its tokens at hand."""
 
+from collectors.cloud import tokens
 from collectors.connections import Access
 from collectors.failures import Cause, ReadError
 from collectors.steps import Step
-from fleet.models import Cache
+from fleet.models import Cache, Login
 from fleet.secrets import SecretUnreadableError
 
 
@@ -18,6 +19,7 @@ def access_of(cache: Cache, tls: bool) -> Access:
             cache.client_certificate,
             cache.client_key.reveal(),
             cache.tls_check_hostname,
+            tokens.source_of(cache) if cache.login == Login.GOOGLE_IAM else None,
         )
     except SecretUnreadableError as error:
         raise ReadError(Step.AUTH, Cause.SECRET_UNREADABLE) from error

@@ -164,7 +164,7 @@ class _Test:
                 raise failure
 
     def _tell_login(self, _done: None) -> str:
-        if self.access.login() is None:
+        if self.access.login() is None and self.access.tokens is None:
             return _("The server needs no password.")
         return _("The server accepts the credentials.")
 

@@ -30,7 +30,7 @@ from collectors.sources import make_sources
 from collectors.topology import Standalone, ensure_seeds
 from fleet.addresses import Address, AddressError, Protocol, parse_addresses
 from fleet.engines import Engine
-from fleet.models import Cache, Node, Topology
+from fleet.models import Cache, Login, Node, Topology
 
 # A refusal is asked again some time, and settings change.
 PLAN_SECONDS = 60
@@ -72,6 +72,7 @@ class CacheRow(NamedTuple):
     client_certificate: str
     client_key: str
     tls_check_hostname: bool
+    login: str
     poll_interval_seconds: int
     engine: str
     topology: str
@@ -88,7 +89,7 @@ class CacheRow(NamedTuple):
     @property
     def stamp(self) -> tuple[object, ...]:
         """Return what the way to the cache's nodes depends on."""
-        return self[1:8]
+        return self[1:9]
 
 
 class NodeRow(NamedTuple):
@@ -106,7 +107,7 @@ class NodeRow(NamedTuple):
 # Read at every poll of every batch: model instances would cost as much as the poll itself.
 READ_CACHES = """
     SELECT id, address, username, password, ca_bundle, client_certificate, client_key, tls_check_hostname,
-        poll_interval_seconds, engine, topology
+        login, poll_interval_seconds, engine, topology
     FROM fleet_cache WHERE id = ANY(%s)
 """
 READ_NODES = """
@@ -424,10 +425,16 @@ class Pool:
             target.standing.in_cluster = cache.topology == Topology.CLUSTER or None
 
     def _way(self, cache: CacheRow) -> Way:
+        stamp = cache.stamp
+        if cache.login == Login.GOOGLE_IAM:
+            # What gives the tokens is looked up now and then: the project's credentials may have changed.
+            stamp = (*stamp, int(time.time() // PLAN_SECONDS))
         known = self._ways.get(cache.pk)
-        if known is None or known[0] != cache.stamp:
+        if known is None or known[0] != stamp:
             tls = bool(cache.seeds) and cache.seeds[0].tls
-            known = self._ways[cache.pk] = (cache.stamp, Way.of(Cache.objects.get(pk=cache.pk), tls))
+            way = Way.of(Cache.objects.get(pk=cache.pk), tls)
+            is_same = known and known[0][: len(cache.stamp)] == cache.stamp and known[1].access == way.access
+            known = self._ways[cache.pk] = (stamp, known[1] if known and is_same else way)
         return known[1]
 
     def _is_current(self, node: NodeRow, way: Way) -> bool:
