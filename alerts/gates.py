@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext_lazy as _
 
 from collectors.cloud.products import Product
+from fleet.engines import abilities_of
 from fleet.models import Topology
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ def keeps(cache: "Watched") -> bool:
     return not evicts(cache)
 
 
+def slabs(cache: "Watched") -> bool:
+    return abilities_of(cache.engine).slabs
+
+
 def remote(cache: "Watched") -> bool:
     """Return whether only the service tells of the cache: nodes that we read have rules of their own."""
     return cache.is_remote
@@ -74,6 +79,7 @@ GATES: dict[str, tuple[Gate, "StrOrPromise"]] = {
     "several-shards": (several_shards, _("the cache has several shards")),
     "keeps": (keeps, _("a full cache may refuse writes")),
     "evicts": (evicts, _("a full cache drops any key")),
+    "slabs": (slabs, _("its servers keep memory in classes of chunks")),
     "service-only": (remote, _("only Cloud Monitoring tells of the cache")),
     # Google publishes targets for each product.
     "memorystore-redis": (_of(Product.REDIS), _("it is Memorystore for Redis")),

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_noop as _
 from alerts.conditions import SETTLING, WARMING, over, under
 from alerts.rule import Rule
 from alerts.service_pack import SERVICE_PACK
+from alerts.slab_pack import SLAB_PACK
 from alerts.spec import Spec
 from alerts.spec_form import read_spec, written
 
@@ -399,7 +400,7 @@ OF_NODES: tuple[dict[str, Any], ...] = (
         "check": _("Look for clients with large output buffers, and for commands with huge answers."),
     },
 )
-PACK = OF_NODES + SERVICE_PACK
+PACK = OF_NODES + SLAB_PACK + SERVICE_PACK
 
 
 def specs() -> list[Spec]:

@@ -105,6 +105,7 @@ class Watched:
     service: Service | None = None
     # Whether Cloud Monitoring answers: where it does not, silence of a place is no evidence.
     is_read: bool = False
+    engine: str = ""
     # Nodes as targets of rules, by id, once they were made (alerts/judging.py).
     targets: dict[int, "Target"] = field(default_factory=dict, repr=False)
 
@@ -119,10 +120,10 @@ class Watched:
 def load(cache_ids: Collection[int], at: datetime, longest_calm: int) -> list[Watched]:
     """Return the caches that are polled, with present nodes, eviction policies and recent events."""
     caches = Cache.objects.filter(pk__in=cache_ids, is_paused=False)
-    fields = ("pk", "name", "labels", "topology", "poll_interval_seconds", "reach")
+    fields = ("pk", "name", "labels", "topology", "poll_interval_seconds", "reach", "engine")
     found = {
-        pk: Watched(pk, name, labels, topology, interval, is_remote=reach == Reach.SERVICE)
-        for pk, name, labels, topology, interval, reach in caches.values_list(*fields)
+        pk: Watched(pk, name, labels, topology, interval, is_remote=reach == Reach.SERVICE, engine=engine)
+        for pk, name, labels, topology, interval, reach, engine in caches.values_list(*fields)
     }
     _add_nodes({pk: cache for pk, cache in found.items() if not cache.is_remote})
     _add_places(found, at)

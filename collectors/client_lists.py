@@ -25,6 +25,7 @@ from collectors.looks import noted, opened
 from collectors.models import ClientReading, ClientRows, ClientTurn, NodeStatus, Step
 from collectors.source import Command
 from collectors.targets import NodeRow, Way, read_nodes
+from fleet.engines import without
 from fleet.models import Cache, Reach
 
 CLIENT_LIST: Command = ("CLIENT", "LIST")
@@ -64,7 +65,8 @@ class Look:
 def due_caches(now: datetime | None = None) -> list[int]:
     """Return the caches whose lists are to be read, and forget the single connections that were kept long enough."""
     forget_rows(now or timezone.now())
-    return list(Cache.objects.filter(is_paused=False, reach=Reach.NODES).values_list("pk", flat=True))
+    able = Cache.objects.filter(is_paused=False, reach=Reach.NODES).exclude(engine__in=without("client_list"))
+    return list(able.values_list("pk", flat=True))
 
 
 def read(cache_id: int, is_demanded: bool = False, node_id: int = 0) -> bool:

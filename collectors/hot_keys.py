@@ -22,6 +22,7 @@ from collectors.looks import noted, opened
 from collectors.models import HotKeyReading, HotKeyTurn, NodeFact, NodeStatus, Step
 from collectors.source import Command
 from collectors.targets import NodeRow, Way, read_nodes, version_of
+from fleet.engines import without
 from fleet.models import Cache, Node, Reach
 
 OBJECT_FREQ: Command = ("OBJECT", "FREQ", CONNECTION_NAME)
@@ -62,7 +63,8 @@ def due_caches(now: datetime | None = None) -> list[int]:
     forget_rows(now or timezone.now())
     if not settings.HOT_KEYS_INTERVAL_SECONDS:
         return []
-    return list(Cache.objects.filter(is_paused=False, reach=Reach.NODES).values_list("pk", flat=True))
+    able = Cache.objects.filter(is_paused=False, reach=Reach.NODES).exclude(engine__in=without("key_scans"))
+    return list(able.values_list("pk", flat=True))
 
 
 def look(cache_id: int) -> bool:

@@ -8,12 +8,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from collectors.capabilities import name_of
+from collectors.memcached.sources import make_memcached_sources
 from collectors.source import Command, Standing
 from collectors.sources import make_sources
 from collectors.sources.info import INFO
 from fleet.engines import Engine
 
-VALKEY, REDIS = Engine.VALKEY, Engine.REDIS
+VALKEY, REDIS, MEMCACHED = Engine.VALKEY, Engine.REDIS, Engine.MEMCACHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,14 @@ PRICES: dict[str, Price] = {
     "CLUSTER SLOT-STATS": Price({VALKEY: 243}, 2_110),
     "ACL DRYRUN": Price({VALKEY: 3, REDIS: 5}, 5),
     "CONFIG GET": Price({VALKEY: 10, REDIS: 8}, 32),
+}
+# As docs/memcached.md shows them: with forty classes of chunks and a hundred connections.
+MEMCACHED_PRICES: dict[str, Price] = {
+    "stats": Price({MEMCACHED: 28}, 2_240),
+    "stats settings": Price({MEMCACHED: 23}, 1_890),
+    "stats slabs": Price({MEMCACHED: 63}, 4_920),
+    "stats items": Price({MEMCACHED: 88}, 11_880),
+    "stats conns": Price({MEMCACHED: 195}, 13_730),
 }
 
 
@@ -83,7 +92,7 @@ def charges(standing: Standing, interval: int, refused: Collection[str] = ()) ->
     """Return what a cache of such nodes is asked; `refused` are the names of commands that all of them refuse."""
     found: dict[Command, Charge] = {}
     has_layout = False
-    for source in make_sources("", tls=False):
+    for source in make_memcached_sources() if standing.engine == MEMCACHED else make_sources("", tls=False):
         allowed = [command for command in source.commands() if command == INFO or name_of(command) not in refused]
         has_better = any(name_of(command) not in refused for command in source.instead_of)
         if not source.wanted(standing) or not allowed or has_better or (source.once_a_cache and has_layout):
@@ -103,5 +112,5 @@ def _charge(command: Command, engine: str, every: int, once: bool) -> Charge:
 
 def price_of(command: Command, engine: str) -> tuple[float, int]:
     """Return microseconds and bytes of a command; where the engine is not known, those of the dearer one."""
-    price = PRICES.get(name_of(command), Price({}, 0))
+    price = (PRICES | MEMCACHED_PRICES).get(name_of(command), Price({}, 0))
     return price.usec.get(engine, max(price.usec.values(), default=0.0)), price.reply_bytes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext
@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from alerts.measures import Measure, measure
 from collectors.metrics.lookup import shown
+from collectors.metrics.reported import is_reported
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -98,6 +99,12 @@ class Chart:
     def totals(self) -> set[str]:
         own = () if self.told_by else self.lines
         return {shown(line.metric).over_nodes for line in own if line.over == "sum"}
+
+    def of_engine(self, engine: str) -> Chart:
+        """Return the chart without the lines that servers of a kind never report."""
+        lines = tuple(line for line in self.lines if is_reported(line.metric, engine))
+        by_node = tuple(pair for pair in self.by_node if is_reported(pair[0], engine))
+        return self if len(lines) == len(self.lines) else replace(self, lines=lines, by_node=by_node)
 
     def spec(self) -> dict[str, Any]:
         """Return what the script needs, with plain texts."""

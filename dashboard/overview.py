@@ -81,7 +81,7 @@ class Row:
         nodes = self.latest.nodes if self.latest else 0
         if not nodes:
             return kind.strip()
-        if self.shards > 1:
+        if self.shards > 1 and self.cache.abilities.replication:
             size = _("%(shards)s shards, %(nodes)s nodes") % {"shards": self.shards, "nodes": nodes}
         else:
             size = ngettext("%(counter)s node", "%(counter)s nodes", nodes) % {"counter": nodes}
@@ -112,7 +112,7 @@ class Row:
     def replication(self) -> tuple[str, str]:
         """Return the state of replication in words, and whether it is a trouble."""
         seen = self.latest
-        if seen is None or seen.at is None:
+        if seen is None or seen.at is None or not self.cache.abilities.replication:
             return "", ""
         if seen.links_down:
             return _("%s down") % seen.links_down, "critical"

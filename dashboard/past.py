@@ -10,12 +10,14 @@ from datetime import datetime, timedelta
 from django.core.cache import cache as memory
 from django.db.models import Count, Q, Sum
 
-from collectors import details, series, tally_queries, windows
-from collectors.models import ClientReading
+from collectors import details, latest_details, series, tally_queries, windows
+from collectors.layout import address_text
+from collectors.models import ClientReading, NodeStatus
 from collectors.slow_entry import Log, SlowEntry
 from collectors.tallies import ERROR
 from collectors.windows import Read, Reading
 from dashboard.commands import CommandRow, read_commands, scope_of
+from fleet.addresses import Protocol
 from fleet.models import Cache
 
 # Hours do not change in seconds: pages that are refreshed all the time read them this often.
@@ -44,6 +46,13 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Untold:
+    since: datetime
+    cause: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Past:
     """The last hours of one cache. What was not measured is missing, never 0."""
 
@@ -56,6 +65,10 @@ class Past:
     full_resyncs: Mapping[int, float] = field(default_factory=dict)
     databases: Mapping[int, float] = field(default_factory=dict)
     clock_ahead_seconds: Mapping[int, float] = field(default_factory=dict)
+    # By node, of servers that keep their memory in classes: their numbers that are read every few minutes.
+    slabs: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    # Since when the discovery endpoint tells no list of nodes, and why; None where it does, or where there is none.
+    untold: Untold | None = None
 
     def trend(self, metric: str, node_id: int) -> Sequence[float | None]:
         return self.trends.get(metric, {}).get(node_id, ())
@@ -82,7 +95,26 @@ def read(cache: Cache, node_ids: Sequence[int], now: datetime) -> Past:
         connections_by_user=connections_by_user(node_ids, now),
         databases={node_id: row.databases for node_id, row in newest.items() if row.databases is not None},
         clock_ahead_seconds={node_id: row.ahead for node_id, row in newest.items() if row.ahead is not None},
+        slabs=slabs(cache, node_ids, now),
+        untold=untold(cache),
     )
+
+
+def slabs(cache: Cache, node_ids: Sequence[int], now: datetime) -> dict[int, Mapping[str, float]]:
+    found = latest_details.read(node_ids, now) if cache.abilities.slabs else {}
+    return {node_id: row.numbers for node_id, row in found.items()}
+
+
+def untold(cache: Cache) -> Untold | None:
+    """Return how the discovery endpoint fails, where the nodes come from one."""
+    endpoint = next((seed for seed in cache.seeds() if seed.protocol is Protocol.DISCOVERY), None)
+    if endpoint is None:
+        return None
+    place = address_text(endpoint.host, endpoint.port)
+    status = NodeStatus.objects.filter(node__cache=cache, node__identity=place).first()
+    if status is None or status.failing_since is None:
+        return None
+    return Untold(status.failing_since, status.failed_cause, status.failed_words)
 
 
 def errors(cache: Cache, now: datetime) -> dict[str, Change]:

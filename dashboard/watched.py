@@ -28,7 +28,7 @@ STALE_INTERVALS = 4
 NEW_NODE = timedelta(seconds=60)
 # Findings tell of events for so long.
 RECENT_SECONDS = 600
-FACTS = ("default_user", "maxmemory_policy", "redis_version", "valkey_version")
+FACTS = ("default_user", "maxmemory_policy", "redis_version", "valkey_version", "memcached_version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,8 @@ class WatchedNode:
     def version(self) -> str:
         if valkey := self.facts.get("valkey_version"):
             return f"Valkey {valkey}"
+        if memcached := self.facts.get("memcached_version"):
+            return f"Memcached {memcached}"
         return f"Redis {version}" if (version := self.facts.get("redis_version")) else ""
 
     @property

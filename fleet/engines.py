@@ -26,6 +26,8 @@ class Abilities:
     client_list: bool = True
     # Logical databases, policies, users, and keys that can be walked through.
     key_scans: bool = True
+    # One thread runs the commands: when its core is full, all clients wait.
+    one_thread: bool = True
     # Memory in classes of chunks, which fill and evict apart.
     slabs: bool = False
 
@@ -39,8 +41,14 @@ FEW = Abilities(
     latency_events=False,
     client_list=False,
     key_scans=False,
+    one_thread=False,
     slabs=True,
 )
+
+
+def without(ability: str) -> list[str]:
+    """Return the engines that lack an ability."""
+    return [engine.value for engine in Engine if not getattr(abilities_of(engine), ability)]
 
 
 def abilities_of(engine: str) -> Abilities:

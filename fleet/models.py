@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from fleet.addresses import Address, parse_addresses
-from fleet.engines import Engine
+from fleet.engines import Abilities, Engine, abilities_of
 from fleet.secrets import SecretField
 
 NAME_RULE = RegexValidator(
@@ -99,6 +99,11 @@ class Cache(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("cache", args=[self.name])
+
+    @property
+    def abilities(self) -> Abilities:
+        """Return what its servers have, so that nobody looks for more."""
+        return abilities_of(self.engine)
 
     @property
     def other_memory_limit(self) -> int | None:

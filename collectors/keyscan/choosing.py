@@ -63,6 +63,8 @@ class Known:
 
 def choose(cache: Cache, asked: ScanOptions) -> list[Choice]:
     """Return a node for every shard asked for. Raise ScanRefusedError where one has none, or is being scanned."""
+    if not cache.abilities.key_scans:
+        raise ScanRefusedError(Reason.NO_KEY_WALK)
     groups = shards_of(cache)
     if not groups:
         raise ScanRefusedError(Reason.NO_NODES)

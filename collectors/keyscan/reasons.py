@@ -35,6 +35,7 @@ class Reason(StrEnum):
     TOO_LONG = auto()
     IS_MEASURED = auto()
     NODE_BUSY = auto()
+    NO_KEY_WALK = auto()
 
 
 SENTENCES = {
@@ -67,6 +68,7 @@ SENTENCES = {
     Reason.PAUSED_CACHE: _("The cache is paused: nothing is asked of its servers. End the pause first."),
     Reason.TOO_LONG: _("The key has more than %(elements)d elements: its server would be busy with it for too long."),
     Reason.IS_MEASURED: _("The key is measured whole already, or its number of elements is not known."),
+    Reason.NO_KEY_WALK: _("The servers of this cache have no command to walk through their keys."),
     Reason.NODE_BUSY: _("%(address)s has no time for it now: %(why)s."),
 }
 

@@ -74,14 +74,19 @@ class MemcachedStats(Source):
         return changed
 
 
+CLOCKS = {b"rusage_user": "user", b"rusage_system": "system", b"uptime": "uptime"}
 DETAIL_FIELDS = {metric.name.encode(): metric.name for metric in MEMCACHED_DETAIL if metric.section == "memcached"}
 
 
 class MemcachedDetail(Source):
-    """All other numbers by name, from the reply that MemcachedStats asked for."""
+    """All other numbers by name, from the reply that MemcachedStats asked for, and how busy its threads were."""
 
     name = "memcached_detail"
     engines = (Engine.MEMCACHED,)
+
+    def __init__(self) -> None:
+        # CPU seconds and uptime as they stood in the reply before.
+        self._before: tuple[float, float] | None = None
 
     def every(self) -> int:
         return int(settings.DETAIL_INTERVAL_SECONDS)
@@ -90,7 +95,18 @@ class MemcachedDetail(Source):
         return (STATS,)
 
     def parse(self, replies: Sequence[Reply]) -> Readings:
-        return Readings(detail=numbers_by_name(lines_of(replies[0]), DETAIL_FIELDS))
+        lines = lines_of(replies[0])
+        detail, clocks = numbers_by_name(lines, DETAIL_FIELDS), numbers_by_name(lines, CLOCKS)
+        now = (clocks["user"] + clocks["system"], clocks["uptime"]) if len(clocks) == len(CLOCKS) else None
+        before, self._before = self._before, now
+        busy = busy_ratio(before, now, detail.get("threads", 0.0)) if before and now else None
+        return Readings(detail=detail if busy is None else detail | {"threads_busy_ratio": busy})
+
+
+def busy_ratio(before: tuple[float, float], now: tuple[float, float], threads: float) -> float | None:
+    """Return the CPU time between two replies as a share of all threads; None over a restart or without threads."""
+    cpu, seconds = now[0] - before[0], now[1] - before[1]
+    return cpu / seconds / threads if cpu >= 0 and seconds > 0 and threads > 0 else None
 
 
 def numbers_by_name(lines: Sequence[bytes], names: dict[bytes, str]) -> dict[str, float]:

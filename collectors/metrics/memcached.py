@@ -150,5 +150,6 @@ MEMCACHED_DETAIL: tuple[Metric, ...] = (
     counter("worst_slab_evicted", "items", "slabs", _("Evictions of the class that evicts most.")),
     gauge("worst_slab_chunk_size", "bytes", "slabs", _("Size of a chunk in the class that evicts most.")),
     gauge("conns_idle", "connections", "conns", _("Connections without a command for five minutes.")),
+    gauge("threads_busy_ratio", "ratio", "cpu", _("CPU time of the last minutes over that of all worker threads.")),
     gauge("conns_longest_idle", "seconds", "conns", _("Time since the last command of the most idle connection.")),
 )

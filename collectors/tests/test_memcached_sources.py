@@ -145,6 +145,29 @@ def test_all_other_numbers_are_kept_by_their_own_names() -> None:
     assert set(detail) <= set(DETAIL_NAMES)
 
 
+def at(cpu: str, uptime: int, threads: int = 4) -> bytes:
+    text = f"STAT rusage_user {cpu}\r\nSTAT rusage_system 0.5\r\nSTAT uptime {uptime}\r\nSTAT threads {threads}\r\n"
+    return text.encode()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "busy"),
+    [
+        (at("10.0", 100), at("1090.0", 400), 0.9),
+        (at("10.0", 100), at("10.0", 400), 0.0),
+        (at("10.0", 400), at("1.0", 20), None),
+        (at("10.0", 100), at("20.0", 400, threads=0), None),
+        (at("10.0", 100), b"STAT uptime 400\r\nSTAT threads 4\r\n", None),
+        (at("x", 100), at("20.0", 400), None),
+    ],
+)
+def test_it_tells_how_busy_all_threads_were(first: bytes, second: bytes, busy: float | None) -> None:
+    source = MemcachedDetail()
+    source.parse([first])
+
+    assert source.parse([second]).detail.get("threads_busy_ratio") == busy
+
+
 def test_settings_tell_limits_and_what_a_full_server_does() -> None:
     readings = MemcachedSettings().parse([TEXTS["settings"]])
 

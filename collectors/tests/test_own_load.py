@@ -8,7 +8,8 @@ from django.conf import settings
 
 from collectors import own_load
 from collectors.capabilities import name_of
-from collectors.own_load import PRICES, OwnLoad, charges
+from collectors.memcached.sources import make_memcached_sources
+from collectors.own_load import MEMCACHED_PRICES, PRICES, OwnLoad, charges
 from collectors.source import Standing
 from collectors.sources import make_sources
 from fleet.engines import Engine
@@ -36,6 +37,27 @@ def test_the_page_of_prices_says_what_is_reckoned_with() -> None:
         name: (price.usec["valkey"], f"{price.usec['redis']}" if "redis" in price.usec else "-", price.reply_bytes)
         for name, price in PRICES.items()
     }
+
+
+def test_every_command_of_memcached_has_a_price() -> None:
+    sent = {name_of(command) for source in make_memcached_sources() for command in source.commands()}
+
+    assert sent == MEMCACHED_PRICES.keys()
+
+
+def test_the_page_of_memcached_says_what_is_reckoned_with() -> None:
+    text = (Path(settings.BASE_DIR) / "docs" / "memcached.md").read_text()
+    rows = re.findall(r"^\| `(stats.*?)` \|.*?\| (\d+) \| ([\d,]+) \|$", text, re.MULTILINE)
+
+    told = {name: (float(usec), int(size.replace(",", ""))) for name, usec, size in rows}
+    assert told == {name: (price.usec["memcached"], price.reply_bytes) for name, price in MEMCACHED_PRICES.items()}
+
+
+def test_a_memcached_is_charged_for_what_it_is_asked() -> None:
+    charged = charges(Standing(Engine.MEMCACHED), 15, {"stats conns"})
+
+    assert [charge.name for charge in charged] == ["stats", "stats settings", "stats slabs", "stats items"]
+    assert OwnLoad(charged).usec_per_minute < 200
 
 
 def test_it_reckons_with_what_a_node_is_asked() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from collectors.latest import CacheLatest, cache_ids_with_uneasy_nodes
-from dashboard.findings import advice, growth, happened, keys, load, memory, reach, service, setup, upkeep, usage
+from dashboard.findings import advice, growth, happened, keys, load, memory, reach, service, setup, slabs, upkeep, usage
 from dashboard.findings.finding import UNEVEN_FLOOR, Finding, State
 from dashboard.watched import Watched
 
@@ -42,7 +42,7 @@ FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
     *upkeep.FINDINGS,
 )
 # Worth knowing although nothing is wrong yet; these read the last hours of one cache.
-ADVICE = (*usage.ADVICE, *keys.ADVICE, *growth.ADVICE, *advice.ADVICE, *setup.ADVICE, *service.ADVICE)
+ADVICE = (*usage.ADVICE, *keys.ADVICE, *growth.ADVICE, *advice.ADVICE, *setup.ADVICE, *slabs.ADVICE, *service.ADVICE)
 
 
 def of(watched: Watched) -> list[Finding]:

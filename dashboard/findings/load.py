@@ -15,7 +15,7 @@ FULL_WARNING, FULL_CRITICAL = 0.8, 0.95
 
 def cpu_busy(watched: Watched) -> Finding | None:
     """A main thread near one whole core: the node can do no more."""
-    ranking = ranked(watched.nodes, lambda node: node.cpu_ratio)
+    ranking = ranked(watched.nodes, lambda node: node.cpu_ratio) if watched.cache.abilities.one_thread else []
     if not ranking or ranking[0][0] < CPU_WARNING:
         return None
     level, node = ranking[0]

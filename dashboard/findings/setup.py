@@ -85,6 +85,8 @@ def version_ended(watched: Watched) -> Finding | None:
 
 def end_of(node: WatchedNode) -> date | None:
     """Return when fixes of a node's version end or ended; None where no end is announced."""
+    if "memcached_version" in node.facts:
+        return None
     ends = VALKEY_ENDS if node.facts.get("valkey_version") else REDIS_ENDS
     version = version_of(node.facts.get("valkey_version") or node.facts.get("redis_version", ""))[:2]
     if len(version) < 2:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard import charts, findings, own_load, service_charts, service_page
-from dashboard.charts import CHARTS
+from dashboard.engine_charts import charts_of
 from dashboard.note_form import NoteForm
 from dashboard.overview import Row
 from dashboard.refresh import fingerprint, is_refresh, unchanged
@@ -43,7 +43,7 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
     if is_refresh(request):
         return render(request, "dashboard/_cache.html", context)
     told = service_charts.of(watched)
-    shown = () if watched.is_remote else CHARTS
+    shown = () if watched.is_remote else charts_of(watched.cache.engine)
     specs = [chart.spec() for chart in (*shown, *(told.charts if told else ()))]
     context |= {"charts": shown, "told": told, "specs": specs, "usual_span": usual_span(watched)}
     context |= {"chart_words": charts.words(), "note_form": NoteForm()}

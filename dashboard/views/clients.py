@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import operator_required, signed_in
+from dashboard.abilities import page_without
 from dashboard.client_groups import BY_WORDS, SORT_WORDS, clients_of, read_now
 from fleet.models import Cache
 
@@ -50,6 +51,8 @@ class ClientQuery:
 @require_safe
 def cache_clients(request: HttpRequest, name: str) -> HttpResponse:
     cache, query = get_object_or_404(Cache, name=name), ClientQuery.of(request.GET)
+    if page := page_without(request, cache, "client_list", "clients"):
+        return page
     found = clients_of(cache, query.by, query.node, query.sort)
     context = {"cache": cache, "query": query, "clients": found, "by_word": BY_WORDS[query.by]}
     context |= {"limit": settings.CLIENTS_LIMIT, "interval": settings.CLIENTS_INTERVAL_SECONDS}

@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from collectors.models import CommandSupport
 from dashboard import charts, commands
+from dashboard.abilities import page_without
 from dashboard.command_advice import advice_for
 from dashboard.command_charts import CHARTS
 from dashboard.command_query import CommandQuery
@@ -44,6 +45,8 @@ HEADINGS = (
 @vary_on_headers("HX-Request")
 def cache_commands(request: HttpRequest, name: str) -> HttpResponse:
     cache = get_object_or_404(Cache, name=name)
+    if page := page_without(request, cache, "command_statistics", "commands"):
+        return page
     usual_span = NEW_SPAN if (timezone.now() - cache.created_at).total_seconds() < USUAL_SPAN else USUAL_SPAN
     query = CommandQuery.of(request.GET, usual_span)
     nodes = nodes_of([cache.pk]).get(cache.pk, [])

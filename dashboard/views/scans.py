@@ -17,6 +17,7 @@ from accounts.access import operator_required, signed_in
 from accounts.models import User
 from collectors.keyscan.models import Scan, ScanSchedule, ScanState, Speed
 from collectors.keyscan.reasons import Reason, ScanRefusedError, words
+from dashboard.abilities import page_without
 from dashboard.refresh import fingerprint, is_refresh, unchanged
 from dashboard.scan_form import ScanForm, ScheduleForm
 from dashboard.scans import live, steering
@@ -38,6 +39,8 @@ def scans(request: HttpRequest) -> HttpResponse:
 @require_safe
 def cache_scans(request: HttpRequest, name: str) -> HttpResponse:
     cache = get_object_or_404(Cache, name=name)
+    if page := page_without(request, cache, "key_scans", "scans"):
+        return page
     form = ScanForm(cache, request.GET if "preview" in request.GET else None)
     return scans_page(request, cache, form, ScheduleForm(cache))
 

@@ -18,6 +18,7 @@ from collectors import slowlog
 from collectors.slow_entry import Log
 from collectors.slowlog import SlowFilter
 from dashboard import slow_entries
+from dashboard.abilities import page_without
 from dashboard.refusals import is_refused_by_all, refusals
 from fleet.models import Cache
 
@@ -74,6 +75,8 @@ class SlowQuery:
 @require_safe
 def cache_slowlog(request: HttpRequest, name: str) -> HttpResponse:
     cache, query = get_object_or_404(Cache, name=name), SlowQuery.of(request.GET)
+    if page := page_without(request, cache, "slow_log", "slowlog"):
+        return page
     nodes = list(cache.nodes.present().select_related("shard"))
     ids = list(cache.nodes.values_list("pk", flat=True))
     chosen = query.filter(ids, timezone.now())
