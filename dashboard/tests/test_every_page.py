@@ -21,12 +21,14 @@ from fleet.models import Cache
 
 pytestmark = pytest.mark.django_db
 
-TABS = ("", "commands/", "latency/", "clients/", "balance/", "internals/", "slowlog/", "events/")
+TABS = ("", "commands/", "latency/", "clients/", "balance/", "internals/", "readiness/", "slowlog/", "events/")
 OF_A_CACHE = [f"/caches/game/{tab}" for tab in TABS]
-PAGES = ["/", "/?view=tiles", "/health/", "/health/?cache=game", "/events/", *OF_A_CACHE]
+PAGES = ["/", "/?view=tiles", "/health/", "/health/?cache=game", "/events/", "/readiness/", *OF_A_CACHE]
 # Where all figures are those of servers: the load that we put on them may well be none.
 OF_SERVERS = [path for path in PAGES if "health" not in path]
 LIVING = ["/", "/health/", "/caches/game/", "/caches/game/commands/"]
+# They show no text of a server or a person.
+WORDLESS = ("clients/", "readiness/")
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 # Texts that are no figures.
 OURS = re.compile(r"<(select|option|input|textarea|script|template|svg)\b.*?</\1>", re.DOTALL)
@@ -129,7 +131,7 @@ def test_what_servers_and_people_say_is_text(path: str) -> None:
     assert "<img src=x" not in html
 
 
-@pytest.mark.parametrize("path", ["/", *[path for path in OF_A_CACHE if "clients" not in path]])
+@pytest.mark.parametrize("path", ["/", *[path for path in OF_A_CACHE if not path.endswith(WORDLESS)]])
 def test_it_still_shows_that_text(path: str) -> None:
     hostile()
 

@@ -123,6 +123,7 @@ def test_a_cache_that_is_not_polled_has_its_part_too() -> None:
     in_cloud(Cache.objects.create(name="game", address="redis://10.0.0.3:6379", reach=Reach.SERVICE))
 
     assert "Memorystore for Valkey" in words()
+    assert "own-load" not in page()
 
 
 def test_what_google_says_is_text() -> None:
