@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 PATIENCE_POLLS, LEAST_PATIENCE = 3, timedelta(seconds=30)
 # A guard that did not look for so long knows nothing of the time between.
 AWAY = timedelta(seconds=60)
-TURNED_OFF, FORGOTTEN = "switch-auto-off:", "switch-forgotten:"
+TURNED_OFF, ROLLED_BACK, FORGOTTEN = "switch-auto-off:", "switch-rolled-back:", "switch-forgotten:"
 
 
 def watch(now: datetime) -> None:
@@ -72,6 +72,7 @@ def watch_canary(pk: int, now: datetime) -> None:
         book.save(update_fields=["looked_at", "seen_at", "step_at"])
         if why := (_alarm(cache, book) or _missing(cache, book, gap, now)) if cache else gap:
             run_book_steps.roll_back(book, why)
+            _page_rollback(book.switch, why, now)
         elif not gap and now >= book.baked_at and not _is_pending(cache, book):
             run_book_steps.advance(book)
 
@@ -167,6 +168,14 @@ def _page(switch: Switch, why: str, now: datetime) -> None:
     _open(TURNED_OFF, switch, Severity.CRITICAL, title, text, now)
 
 
+def _page_rollback(switch: Switch, why: str, now: datetime) -> None:
+    """Tell people: the alerts of the cache are told to nobody from now on, as nobody uses it."""
+    with translation.override(settings.LANGUAGE_CODE):
+        title = _("The canary of switch %(switch)s was rolled back: %(why)s") % {"switch": switch.key, "why": why}
+        text = _("No application uses the cache now. Find out why; then the run book goes on, or leads back.")
+    _open(ROLLED_BACK, switch, Severity.CRITICAL, title, text, now)
+
+
 def tell_forgotten(now: datetime) -> None:
     """Tell once of each switch that has been off for a week, even where people closed what was told."""
     told = Incident.objects.filter(
@@ -192,7 +201,7 @@ def _open(kind: str, switch: Switch, severity: Severity, title: str, text: str, 
 
 def close_answered(now: datetime) -> None:
     """End what was told of switches that people have turned on again, or retired."""
-    kinds = Q(subject__startswith=TURNED_OFF) | Q(subject__startswith=FORGOTTEN)
+    kinds = Q(subject__regex=f"^({TURNED_OFF}|{ROLLED_BACK}|{FORGOTTEN})")
     for incident in Incident.objects.open().filter(kinds, reason=Reason.SWITCHED_OFF):
         key = incident.subject.partition(":")[2]
         if not Switch.objects.off().filter(key=key).exists():

@@ -118,6 +118,25 @@ def test_an_alert_of_the_cache_rolls_it_back(watched: Fleet) -> None:
     assert Switch.objects.get().changes.filter(kind="off", by="run book").exists()
 
 
+def test_people_are_told_that_it_was_rolled_back_until_the_switch_is_on_again(watched: Fleet, pager: Channel) -> None:
+    book = canary(watched)
+    gone(watched)
+    assert look() == (Step.DEPLOY, 0)
+    look()
+
+    page = Incident.objects.get(reason=Reason.SWITCHED_OFF)
+    assert (page.severity, page.is_open) == ("critical", True)
+    assert "The canary of switch user-cache was rolled back: 127.0.0.1:7010 does not answer" in page.title
+    assert Delivery.objects.filter(incident=page, channel=pager, kind="trigger").count() == 1
+
+    book.refresh_from_db()
+    changing.turn_on(book.switch, operator(), WHY, None)
+    look()
+
+    page.refresh_from_db()
+    assert not page.is_open
+
+
 def test_a_warning_that_came_with_the_canary_rolls_it_back(watched: Fleet) -> None:
     canary(watched, age=50)
     watched.poll(0.85, 0.5)
