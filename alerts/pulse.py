@@ -36,9 +36,8 @@ class Pulse(models.Model):
 def check(now: datetime) -> Check:
     """Tell whether the service outside hears us."""
     if not settings.HEARTBEAT_URL:
-        return Check(
-            "heartbeat", True, _("No service outside watches Shardwatch: SHARDWATCH_HEARTBEAT_URL is not set.")
-        )
+        sentence = _("No service outside watches Shardwatch: SHARDWATCH_HEARTBEAT_URL is not set.")
+        return Check("heartbeat", True, sentence, is_used=False)
     pulse = Pulse.objects.first()
     if pulse is None or pulse.pinged_at is None:
         words = pulse.words if pulse else ""

@@ -114,3 +114,11 @@ def test_it_stays_readable_and_cheap_with_many_caches(django_assert_max_num_quer
 
 def test_it_refreshes_its_living_part() -> None:
     assert "<html" not in client_of().get("/health/", headers=REFRESH).content.decode()
+
+
+def test_what_is_not_set_up_is_not_said_to_be_well() -> None:
+    seen = page()
+
+    row = next(part for part in seen.split("<li>") if "No service outside watches Shardwatch" in part)
+    assert "not set up" in row
+    assert "state-ok" not in row
