@@ -5,7 +5,11 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from tempfile import TemporaryFile
+from typing import IO
 
 from launcher import endings, openfeature, parts, virtualenv
 from launcher.checkout import PYTHON, ROOT
@@ -15,10 +19,13 @@ from launcher.trouble import LauncherError
 CHECKS = {
     "Looking for mistakes": ("ruff", "check", "--no-cache", "."),
     "Looking at the layout of the code": ("ruff", "format", "--no-cache", "--check", "."),
-    "Looking at the types": ("mypy", "."),
 }
+# A minute on one core: it takes what the tests leave of them.
+BESIDE = ("Looking at the types", ("nice", "mypy", "."))
 # One process for each of the two cores; tests of one file stay together, because they share servers.
 SPREAD = ("-n", "2", "--dist", "loadfile")
+# From here on a status tells of a signal: somebody ended the run.
+SIGNALLED = 128
 # A test must not see how the user runs Shardwatch.
 FOREIGN = ("DATABASE_URL", "CELERY_BROKER_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE")
 
@@ -32,7 +39,10 @@ def run(words: list[str]) -> int:
     env = environment(without)
     # With arguments somebody wants an answer about a few tests; the checks of everything would only delay it.
     failed = [] if chosen else [title for title, command in CHECKS.items() if not _check(title, command, env)]
-    status = _pytest([*(() if names_workers(chosen) else SPREAD), *chosen], env)
+    with beside(*BESIDE, env) if not chosen else nullcontext() as types:
+        status = _pytest([*(() if names_workers(chosen) else SPREAD), *chosen], env)
+        if types and status < SIGNALLED and not types.passed():
+            failed.append(types.title)
     for title in failed:
         print(f"{title} failed; see above.", file=sys.stderr)
     return status or len(failed)
@@ -72,6 +82,35 @@ def environment(without: set[str]) -> dict[str, str]:
 
 
 KEPT = {"SHARDWATCH_POSTGRES_BIN", "SHARDWATCH_VALKEY_SERVER", "SHARDWATCH_CHROMIUM", openfeature.VARIABLE}
+
+
+@dataclass
+class Beside:
+    """A check that runs while the tests do; what it says comes behind them, on standard error."""
+
+    title: str
+    process: "subprocess.Popen[bytes]"
+    said: IO[str]
+
+    def passed(self) -> bool:
+        """Wait for its end, and say what it found where it failed."""
+        if self.process.wait() == 0:
+            return True
+        self.said.seek(0)
+        print(self.said.read(), file=sys.stderr, flush=True)
+        return False
+
+
+@contextmanager
+def beside(title: str, command: tuple[str, ...], env: Mapping[str, str]) -> Iterator[Beside]:
+    with (
+        TemporaryFile("w+") as said,
+        subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=env, cwd=ROOT) as process,
+    ):
+        try:
+            yield Beside(title, process, said)
+        finally:
+            process.kill()
 
 
 def _check(title: str, command: tuple[str, ...], env: Mapping[str, str]) -> bool:

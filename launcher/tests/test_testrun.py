@@ -1,13 +1,17 @@
 """bin/test: what it installs, leaves out and passes on."""
 
 import os
+import signal
 import subprocess
+import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from launcher import parts, testrun
 from launcher.checkout import ROOT
+from launcher.testrun import Beside
 from launcher.trouble import LauncherError
 
 
@@ -59,6 +63,39 @@ def test_without_php_none_of_its_extensions_is_there(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert {"php-cli", "php-apcu", "php-curl", "php-redis"} <= set(parts.missing())
+
+
+def beside(script: str) -> AbstractContextManager[Beside]:
+    return testrun.beside("Looking", (sys.executable, "-c", script), {})
+
+
+def test_a_check_beside_the_tests_speaks_only_where_it_fails(capfd: pytest.CaptureFixture[str]) -> None:
+    with beside("print('all is well')") as well, beside("print('line 7: wrong'); raise SystemExit(1)") as wrong:
+        assert (well.passed(), wrong.passed()) == (True, False)
+
+    assert capfd.readouterr() == ("", "line 7: wrong\n\n")
+
+
+def test_a_check_beside_the_tests_ends_with_them() -> None:
+    with beside("import time; time.sleep(600)") as check:
+        process = check.process
+
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_types_are_looked_at_beside_the_tests_and_count(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for part in ("virtualenv.ensure", "parts.provide", "openfeature.provide"):
+        monkeypatch.setattr(f"launcher.{part}", lambda _: None)
+    monkeypatch.setattr(testrun, "CHECKS", {})
+    monkeypatch.setattr(testrun, "_pytest", lambda words, env: 0)
+
+    for script, status in (("", 0), ("raise SystemExit(3)", 1)):
+        monkeypatch.setattr(testrun, "BESIDE", ("Looking", (sys.executable, "-c", script)))
+        assert testrun.run([]) == status
+
+    assert "Looking failed; see above." in capfd.readouterr().err
 
 
 def test_the_door_refuses_an_old_python(tmp_path: Path) -> None:
