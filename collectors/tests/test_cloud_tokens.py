@@ -8,6 +8,7 @@ import redis
 from google.oauth2 import service_account
 
 from collectors.cloud import tokens
+from collectors.cloud.identities import SCOPES
 from collectors.cloud.models import CloudInstance, CloudProject
 from collectors.cloud.tokens import TokenSource
 from collectors.failures import Cause, ReadError
@@ -37,12 +38,14 @@ def source(google: TokenServer) -> TokenSource:
 
 def source_from(google: TokenServer, again_seconds: float) -> TokenSource:
     key = json.loads(google.key())
-    return TokenSource(service_account.Credentials.from_service_account_info(key, scopes=tokens.SCOPES), again_seconds)
+    return TokenSource(service_account.Credentials.from_service_account_info(key, scopes=SCOPES), again_seconds)
 
 
 def sign_in_by_iam(cache: Cache, google: TokenServer) -> CloudProject:
     """Make a cache one of a project whose key leads to this token endpoint."""
-    project = CloudProject.objects.create(project_id="shop-prod", credentials="key", key=Secret.of(google.key()))
+    project = CloudProject(project_id="shop-prod", credentials="key")
+    project.key = Secret.of(google.key())
+    project.save()
     name = "projects/shop-prod/locations/europe-west1/clusters/users"
     CloudInstance.objects.create(project=project, cache=cache, product="redis-cluster", name=name, uid="1")
     Cache.objects.filter(pk=cache.pk).update(login=Login.GOOGLE_IAM)
