@@ -16,7 +16,7 @@ os.environ.setdefault("SHARDWATCH_LOG_LEVEL", "WARNING")
 django.setup()
 
 # Models can be imported only after Django's setup.
-from bench import alerts, collect, memkeys, pages, prices, storage, switches  # noqa: E402
+from bench import alerts, cloud, collect, memkeys, pages, prices, storage, switches  # noqa: E402
 from bench.report import Report, write_json  # noqa: E402
 
 BENCHES = {
@@ -26,6 +26,7 @@ BENCHES = {
     "prices": prices.run,
     "alerts": alerts.run,
     "memkeys": memkeys.run,
+    "cloud": cloud.run,
     "switches": switches.run,
 }
 STATUSES = "Exit status: 0 all measured and every bar holds, 1 a bar is missed, 2 something could not be measured."

@@ -18,7 +18,8 @@ from django.db.models import Q
 
 from collectors import landing
 from collectors.cloud import descriptors, monitoring, summaries
-from collectors.cloud.catalogue import COLLECTED, CloudMetric
+from collectors.cloud.catalogue import COLLECTED as COLLECTED
+from collectors.cloud.catalogue import CloudMetric
 from collectors.cloud.clients import clients_of
 from collectors.cloud.errors import CloudCause, CloudError, told
 from collectors.cloud.feed import CloudFeed
