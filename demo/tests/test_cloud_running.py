@@ -21,7 +21,7 @@ from launcher.waiting import until
 
 # The command writes to the tests' database, which only this mark brings about.
 pytestmark = pytest.mark.django_db
-READY_SECONDS = 30.0
+READY_SECONDS = 60.0
 
 
 def port_of(demo: Demo) -> int:
@@ -85,7 +85,7 @@ def test_it_serves_what_the_fleet_says(demo: Demo, cloud: BareClients) -> None:
         found = [series.points[0].value.int64_value for series in cloud.metrics.list_time_series(request=request)]
         return max(found, default=0)
 
-    assert until(lambda: told() > 0, 20)
+    assert until(lambda: told() > 0, READY_SECONDS)
     assert 0 < told() <= demo.info("session-1")["maxclients"]
 
 
