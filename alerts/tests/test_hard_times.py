@@ -2,9 +2,10 @@
 
 import orjson
 import pytest
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from alerts import outbox
+from alerts import outbox, telling
 from alerts.alert import Alert
 from alerts.channels import pagerduty as pagerduty_channel
 from alerts.models import Channel, Delivery, Incident
@@ -13,7 +14,7 @@ from alerts.tests.cast import channel
 from alerts.tests.judged import Fleet, fleet, rule
 
 pytestmark = pytest.mark.django_db
-TEN_MINUTES, MANY = 600, 300
+TEN_MINUTES, HOUR, MANY = 600, 3_600, 300
 
 
 @pytest.fixture
@@ -74,6 +75,26 @@ def test_what_waits_does_not_fire_by_the_length_of_a_pause(pager: Channel, setti
     watched.judge()
 
     assert not Alert.objects.exists()
+
+
+@pytest.mark.parametrize("hours", [1, -1], ids=["forward", "back"])
+def test_a_clock_that_is_off_by_an_hour_pages_of_nothing_and_ends_nothing(pager: Channel, hours: int) -> None:
+    rule()
+    watched = fleet(shards=2)
+    watched.poll(0.95, 0.5)
+
+    watched.tick += hours * HOUR
+    for _poll in range(3):
+        watched.poll(0.5, 0.95)
+        telling.sweep(timezone.now())
+    assert kinds() == ["trigger"]
+
+    watched.tick -= hours * HOUR
+    watched.poll(0.95, 0.5)
+    assert kinds() == ["trigger"]
+
+    watched.poll(0.5, 0.5)
+    assert kinds() == ["trigger", "resolve"]
 
 
 def test_three_hundred_alerts_of_one_group_are_one_message_within_the_limits(pager: Channel) -> None:
