@@ -58,8 +58,9 @@ class ProjectRow:
 
     @property
     def sentences(self) -> list[str]:
-        """Return what is wrong, each once, with the product it is about."""
-        return [f"{one.label}: {sentence}" for one in self.states if one.state != "ok" for sentence in one.sentences]
+        """Return what is wrong, with the product that it is about."""
+        wrong = [one for one in self.states if one.state in {"failed", "partial"} and not self.project.is_paused]
+        return [f"{one.label}: {sentence}" for one in wrong for sentence in one.sentences]
 
 
 @dataclass(frozen=True, slots=True)

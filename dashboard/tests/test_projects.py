@@ -83,7 +83,7 @@ def test_the_list_names_what_failed_and_what_to_do() -> None:
     [
         ({}, "works"),
         ({"is_paused": True}, "paused"),
-        ({"state": {}, "discovered_at": None}, "not asked yet"),
+        ({"state": {}, "discovered_at": None}, "not asked yet not known yet"),
         ({"state": {"redis": answered(unreachable=["us-east1"])}, "products": ["redis"]}, "in part"),
         ({"state": {"redis": answered("brand_new", "Something new.")}, "products": ["redis"]}, "failed"),
     ],
