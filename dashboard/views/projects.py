@@ -38,6 +38,7 @@ def project(request: HttpRequest, project_id: str) -> HttpResponse:
         "instances": instances,
         "waiting": sum(row.needs_decision and row.has_choice for row in instances),
         "may_choose": any(row.has_choice for row in instances),
+        "panel": feed_panel.of(found),
     }
     return render(request, "dashboard/_project.html" if is_refresh(request) else "dashboard/project.html", context)
 
