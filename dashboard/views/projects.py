@@ -15,7 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from accounts.access import operator_required, signed_in
 from collectors.cloud import permissions, projects
 from collectors.cloud.models import CloudProject
-from dashboard import project_changes, project_page
+from dashboard import feed_panel, project_changes, project_page
 from dashboard.project_form import ProjectForm
 from dashboard.refresh import is_refresh
 
