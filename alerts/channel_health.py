@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Subquery
+from django.forms import Field
 from django.utils import timezone
 
 from alerts.causes import sentence
@@ -58,10 +59,13 @@ def with_outbox() -> QuerySet[Channel, Any]:
 def setting_words(channel: Channel) -> list[tuple["StrOrPromise", str]]:
     """Return the settings of a channel with their labels, secrets only as being set."""
     fields, found = kind_of(channel.kind).form.base_fields, shown_settings(channel)
-    return [(field.label or name, told(found.get(name))) for name, field in fields.items()]
+    return [(field.label or name, told(found.get(name), field)) for name, field in fields.items()]
 
 
-def told(value: Any) -> str:
+def told(value: Any, field: Field) -> str:
+    """Return a setting in words: a choice by its name."""
+    if value in (choices := dict(getattr(field, "choices", ()))):
+        return str(choices[value])
     return ", ".join(value) if isinstance(value, list) else str(value or "")
 
 

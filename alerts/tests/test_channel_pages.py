@@ -5,7 +5,7 @@ from django.utils import timezone
 from accounts.models import AuditEntry, Role
 from accounts.tests.cast import client_of
 from alerts import channel_changes, sender
-from alerts.models import Channel, Delivery, Incident
+from alerts.models import Channel, Delivery, Incident, Route
 from alerts.tests.cast import KEY, channel, closed, opened, states
 from alerts.tests.conftest import StartService
 from alerts.tests.peers import Service, says
@@ -177,6 +177,35 @@ def test_channels_are_listed_by_name() -> None:
     shown = page(client_of(Role.ADMIN))
 
     assert shown.index(">a</a>") < shown.index(">b</a>") < shown.index(">c</a>")
+
+
+def test_it_names_the_routes_that_lead_here_or_says_that_there_is_none() -> None:
+    made, client = channel(), client_of(Role.ADMIN)
+    address = f"/channels/{made.pk}/"
+
+    assert "no alert goes to this channel" in page(client, address)
+
+    Route.objects.create(name="night shift").channels.add(made)
+
+    assert "night shift" in page(client, address)
+    assert "no alert goes to this channel" not in page(client, address)
+
+
+def test_a_choice_among_the_settings_is_told_by_its_name() -> None:
+    made = channel(kind="webhook", url="https://hooks.example.org/x", format="shardwatch")
+
+    seen = page(client_of(Role.ADMIN), f"/channels/{made.pk}/")
+
+    assert "Shardwatch&#x27;s own JSON" in seen
+
+
+def test_it_follows_the_messages_by_itself() -> None:
+    made = channel()
+
+    seen = page(client_of(Role.ADMIN), f"/channels/{made.pk}/")
+
+    assert f'hx-get="/channels/{made.pk}/"' in seen
+    assert 'hx-select="#live"' in seen
 
 
 def test_a_second_test_ends_the_first() -> None:

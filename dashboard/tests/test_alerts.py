@@ -12,8 +12,8 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import Role
 from accounts.tests.cast import client_of
 from alerts.alert import Alert
-from alerts.models import Incident, Reason
-from alerts.tests.cast import opened
+from alerts.models import Incident, Reason, Route
+from alerts.tests.cast import channel, opened
 from alerts.tests.judged import fleet, rule
 from dashboard.tests.alert_cast import firing, incident, told
 
@@ -37,6 +37,19 @@ def test_it_shows_what_fires_with_value_bound_and_place() -> None:
     assert "127.0.0.1:7010" in seen
     assert "firing · critical" in seen
     assert incident().get_absolute_url() in seen
+
+
+def test_it_says_that_a_channel_without_a_route_tells_nobody() -> None:
+    made = channel()
+    words = "No route names a channel"
+
+    assert words in page()
+    assert words in page("/routes/")
+
+    Route.objects.get(parent=None).channels.add(made)
+
+    assert words not in page()
+    assert words not in page("/routes/")
 
 
 def test_it_lists_the_worst_first() -> None:

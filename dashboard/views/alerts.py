@@ -32,12 +32,14 @@ def alerts(request: HttpRequest) -> HttpResponse:
         for row in rows
     ]
     known = [(row.incident.title, row.incident.acknowledged_at) for row in rows if row.incident]
-    has_channels = Channel.objects.exists()
-    version = fingerprint(translation.get_language(), told, known, has_channels, judged.instances)
+    unrouted = set(Channel.objects.values_list("routes__isnull", flat=True))
+    has_channels, is_routed = bool(unrouted), False in unrouted
+    version = fingerprint(translation.get_language(), told, known, has_channels, is_routed, judged.instances)
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
     context: dict[str, Any] = {"query": query, "groups": groups(rows[:ALERTS_SHOWN]), "version": version, "tab": "now"}
     context |= {"has_more": len(rows) > ALERTS_SHOWN, "judged": judged, "has_channels": has_channels}
+    context["is_routed"] = is_routed
     context["severities"] = SEVERITY_WORDS
     return render(request, "alerts/_alerts.html" if is_refresh(request) else "alerts/alerts.html", context)
 

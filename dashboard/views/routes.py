@@ -32,6 +32,7 @@ def routes(request: HttpRequest) -> HttpResponse:
         "branches": route_changes.branches(),
         "tab": "routes",
         "has_channels": Channel.objects.exists(),
+        "is_routed": Channel.objects.filter(routes__isnull=False).exists(),
     }
     return render(request, "alerts/routes.html", context | {"sample": SAMPLE, "moment_form": MomentForm()})
 
