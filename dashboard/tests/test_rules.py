@@ -1,8 +1,10 @@
 """Pages of rules: the list with their state, the form, the YAML text."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEntry, Role
@@ -54,6 +56,8 @@ def test_it_lists_the_pack_by_area_in_words() -> None:
 def test_it_tells_judged_dead_switched_off_and_broken_apart() -> None:
     rule()
     rule("dead", metric="maxclients")
+    Rule.objects.update(edited_at=timezone.now() - timedelta(minutes=6))
+    rule("fresh", metric="maxclients")
     Rule.objects.create(key="off", text=rule("spare").text | {"rule": "off"}, is_enabled=False)
     Rule.objects.create(key="broken", text={"rule": "broken", "when": HOSTILE})
     fleet(shards=3).poll(0.1, 0.1, 0.1)
@@ -62,9 +66,18 @@ def test_it_tells_judged_dead_switched_off_and_broken_apart() -> None:
 
     assert "judges 3 targets" in seen
     assert "dead: it has never had a value" in seen
+    assert "not judged yet" in seen
     assert "Switch on" in page(role=Role.OPERATOR)
     assert "cannot be read" in seen
     assert HOSTILE not in seen
+
+
+def test_a_form_that_is_new_has_nothing_to_find_fault_with() -> None:
+    seen = page("/rules/new/", Role.OPERATOR)
+
+    assert 'hx-trigger="input delay:400ms"' in seen
+    assert "While you write" in seen
+    assert "errorlist" not in seen
 
 
 def test_an_operator_adds_a_rule_by_form() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
@@ -28,6 +29,9 @@ from dashboard import rule_trial
 from dashboard.override_form import OverrideForm
 from dashboard.rule_form import RulePage
 from fleet.registration import ConflictError
+
+# The longest interval between polls is two minutes.
+POLLS_AWAITED = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,11 @@ class RuleRow:
     @property
     def meaning(self) -> str:
         return "" if self.broken else spec_words.meaning(self.rule.spec)
+
+    @property
+    def is_new(self) -> bool:
+        """Return whether the next polls may still bring its first value."""
+        return timezone.now() - self.rule.edited_at < POLLS_AWAITED
 
 
 @require_safe
