@@ -97,10 +97,14 @@ def amount(alert: Alert) -> str:
     in_unit = unit(alert.rule)
     if alert.value is None or in_unit in {"", "claim"}:
         return str(alert.get_reason_display()) if alert.value is None else ""
-    return _("%(value)s (bound %(bound)s)") % {
-        "value": figure(alert.value, in_unit),
-        "bound": figure(alert.bound, in_unit),
-    }
+    return against(alert.value, alert.bound, in_unit)
+
+
+def against(value: float, bound: float | None, in_unit: str) -> str:
+    """Return a value against its bound, or alone: while it recovers, no bound is passed."""
+    if bound is None:
+        return figure(value, in_unit)
+    return _("%(value)s (bound %(bound)s)") % {"value": figure(value, in_unit), "bound": figure(bound, in_unit)}
 
 
 def unit(rule: Rule | None) -> str:

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from alerts import decision_words, story
 from alerts.alert import Alert, Transition
 from alerts.decision import Decision
-from alerts.figures import figure
 from alerts.models import Attempt, Delivery, Incident
 from alerts.reason import Reason
 from alerts.remark import Remark
@@ -100,7 +99,7 @@ def _numbers(row: Transition, alert: Alert) -> str:
         return str(row.get_reason_display())
     if unit in {"", "claim"}:
         return ""
-    return _("%(value)s (bound %(bound)s)") % {"value": figure(row.value, unit), "bound": figure(row.bound, unit)}
+    return story.against(row.value, row.bound, unit)
 
 
 def _severity(severity: str) -> str:

@@ -8,6 +8,7 @@ from django.utils import translation
 from alerts.counted import NOUNS
 from alerts.figures import figure, span
 from alerts.measures import measure
+from alerts.story import against
 from collectors.metrics.lookup import NAMES
 
 
@@ -69,3 +70,8 @@ def test_all_that_metrics_count_has_a_noun() -> None:
 def test_times_are_in_the_language_of_the_reader() -> None:
     with translation.override("ja"):
         assert span(7_500) != "2 h 5 min"
+
+
+def test_a_value_stands_alone_where_no_bound_is_passed() -> None:
+    assert against(0.5, None, "ratio") == "50%"
+    assert against(0.95, 0.9, "ratio") == "95% (bound 90%)"
