@@ -110,6 +110,11 @@ class RunBookPage:
         cache = self.book.target_id or self.book.switch.cache_now_id
         return Alert.objects.firing().filter(cache=cache).select_related("rule")[:5]
 
+    @property
+    def firing_rules(self) -> list[str]:
+        """Return the rules that fire, each once for however many nodes."""
+        return list(dict.fromkeys(alert.rule_key for alert in self.alerts))
+
     def shown(self) -> tuple[Any, ...]:
         book = self.book
         firing = [alert.pk for alert in self.alerts]

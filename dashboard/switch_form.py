@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -116,7 +117,7 @@ class RunBookForm(RefusableForm):
     reason = forms.CharField(label=_("Why"), max_length=REASON_LIMIT)
     ticket = forms.CharField(label=_("Ticket"), max_length=TICKET_LIMIT, required=False)
     percents = forms.RegexField(
-        r"\A\s*\d{1,3}(\s+\d{1,3}){0,19}\s*\Z",
+        r"\A\s*\d{1,3}%?([\s,]+\d{1,3}%?){0,19}\s*\Z",
         label=_("Percentages of the canary"),
         max_length=100,
         initial=" ".join(map(str, STEPS)),
@@ -131,7 +132,7 @@ class RunBookForm(RefusableForm):
     def given(self) -> dict[str, Any]:
         given = self.cleaned_data
         why = Why(given["reason"], given["ticket"])
-        percents = [int(part) for part in str(given["percents"]).split()]
+        percents = [int(part) for part in re.findall(r"\d+", str(given["percents"]))]
         return {"target": given["target"], "why": why, "bake_seconds": given["bake_seconds"], "percents": percents}
 
 

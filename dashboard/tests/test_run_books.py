@@ -9,6 +9,7 @@ from accounts.models import Role
 from accounts.tests.cast import bearer_of, client_of
 from alerts.tests.judged import rule
 from dashboard.preflight_words import row
+from dashboard.tests.alert_cast import firing
 from dashboard.tests.api import ROOT
 from dashboard.tests.test_switches import HOSTILE, off, page, post, stored
 from fleet.models import Cache
@@ -72,6 +73,20 @@ def test_it_begins_with_a_look_at_the_target() -> None:
     assert "Look at the target" in seen
     assert "begun by operator" in seen
     assert "Turn the switch off" not in seen
+
+
+@pytest.mark.parametrize("percents", ["10 100", "10, 100", "10,100", "10% 100%"])
+def test_percentages_are_read_as_people_write_them(percents: str) -> None:
+    assert begun(percents=percents).percents == [10, 100]
+
+
+def test_a_rule_that_fires_for_several_nodes_is_named_once() -> None:
+    firing(0.95, 0.95, shards=2, name="fires")
+    switch(cache_now=cache("old"))
+
+    assert post("run-book/begin/", **GIVEN | {"target": "fires"}).status_code == 302
+
+    assert page("/switches/user-cache/run-book/").count("An alert of the target fires already: memory.") == 1
 
 
 def test_a_target_that_is_out_of_reach_stops_it() -> None:

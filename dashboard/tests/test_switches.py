@@ -87,6 +87,16 @@ def test_the_list_is_filtered(query: str, shown: set[str]) -> None:
     assert {key for key in "abcd" if f'href="/switches/{key}/"' in seen} == shown
 
 
+def test_connections_that_nobody_could_count_are_not_known() -> None:
+    held = off(cache_now=cache("game"))
+    Sighting.objects.create(switch=held, read_at=timezone.now(), failed_cause="no-permission", failed_words="NOPERM")
+
+    seen = page()
+
+    assert "the client lists cannot be read" in seen
+    assert "client lists read" not in seen
+
+
 def test_the_list_marks_what_was_forgotten() -> None:
     off()
     long_ago = timezone.now() - timedelta(days=40)
