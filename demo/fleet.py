@@ -132,7 +132,7 @@ def run(home: Home, ending: threading.Event, say: Say) -> None:
             last_port = fleet.members[-1].port
             say(f"ready after {time.monotonic() - started:.1f} s on ports {fleet.base_port} to {last_port}")
             if active := orders.read(home).names():
-                say(f"trouble is still ordered: {', '.join(active)}; end it with: manage.py demo_trouble stop")
+                say(f"trouble is still ordered: {', '.join(active)}; end it with: bin/manage demo_trouble stop")
             while not ending.wait(TEND_SECONDS):
                 fleet.tend(say)
         except LauncherError as error:

@@ -1,4 +1,4 @@
-"""Ordering troubles and ending them: what `manage.py demo_trouble` does, and the sentence that it prints."""
+"""Ordering troubles and ending them: what `bin/manage demo_trouble` does, and the sentence that it prints."""
 
 import redis
 
@@ -49,18 +49,18 @@ def make(home: Home, trouble: str, cache: str) -> str:
     if not home.is_running("traffic"):
         raise DemoError("The traffic of the demo fleet does not run, and it makes this trouble: manage.py demo_traffic")
     await_traffic(home, orders.order(home, trouble, cache=cache))
-    return f"{SENTENCES[trouble].format(cache=cache)} End it with: manage.py demo_trouble stop"
+    return f"{SENTENCES[trouble].format(cache=cache)} End it with: bin/manage demo_trouble stop"
 
 
 def kill_node(home: Home) -> str:
     if held := orders.read(home).held_node:
-        return f"{held} is down already. Bring it back with: manage.py demo_trouble stop"
+        return f"{held} is down already. Bring it back with: bin/manage demo_trouble stop"
     victim = primaries(home)[-1]
     orders.order(home, "kill-node", cache=GAME, node=victim.name)
     if not until(lambda: not answers((HOST, victim.port)), OBEY_SECONDS):
         raise DemoError(f"{victim.name} was not killed within {OBEY_SECONDS:.0f} s; look at what demo_fleet prints.")
     said = SENTENCES["kill-node"].format(node=f"{victim.name} (port {victim.port})", cache=GAME)
-    return f"{said} End it with: manage.py demo_trouble stop"
+    return f"{said} End it with: bin/manage demo_trouble stop"
 
 
 def unplug(home: Home) -> str:
@@ -70,7 +70,7 @@ def unplug(home: Home) -> str:
     port = int(read_json(home.path / "cloud.json")["port"])
     if not until(lambda: is_free(port), OBEY_SECONDS):
         raise DemoError(f"It was not unplugged within {OBEY_SECONDS:.0f} s; look at what cloud_emulator prints.")
-    return f"{SENTENCES['unplug']} End it with: manage.py demo_trouble stop"
+    return f"{SENTENCES['unplug']} End it with: bin/manage demo_trouble stop"
 
 
 def primaries(home: Home) -> list[Member]:
