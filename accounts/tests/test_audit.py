@@ -1,7 +1,10 @@
+import re
+
 import pytest
+from django.conf import settings
 from django.utils import translation
 
-from accounts.audit import detail_words
+from accounts.audit import ACTIONS, detail_words
 from accounts.models import AuditEntry, Role
 from accounts.tests.cast import client_of
 from accounts.views.audit import PAGE_SIZE
@@ -78,3 +81,14 @@ def test_it_finds_by_text() -> None:
 @pytest.mark.parametrize("query", ["before=x", "before=" + "9" * 40, "before=²", "text=" + "a" * 5000])
 def test_it_survives_odd_queries(query: str) -> None:
     assert client_of(Role.ADMIN).get(f"/audit/?{query}").status_code == 200
+
+
+def test_every_act_that_is_written_down_has_words() -> None:
+    noted = re.compile(r'(?:audit|record)\((?:[^()"]|\([^()]*\))*"([a-z-]+\.[a-z-]+)"')
+    apps = ("accounts", "alerts", "collectors", "dashboard", "fleet", "switches")
+    files = [path for app in apps for path in (settings.BASE_DIR / app).rglob("*.py") if "tests" not in path.parts]
+
+    acts = {act for path in files for act in noted.findall(path.read_text())}
+
+    assert "cache.add" in acts
+    assert acts - set(ACTIONS) == set()
