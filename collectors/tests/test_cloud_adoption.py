@@ -18,6 +18,7 @@ from collectors.tests.certificates import Authority
 from collectors.tests.discovery_cast import Estate, estate, only
 from fleet.engines import Engine
 from fleet.models import Cache, Login, Node, Reach
+from fleet.secrets import Secret
 
 WITH_AUTH: dict[str, Any] = {"auth_enabled": True}
 CLUSTER_TLS = {"transit_encryption_mode": "TRANSIT_ENCRYPTION_MODE_SERVER_AUTHENTICATION"}
@@ -348,7 +349,7 @@ def test_a_password_that_a_person_gave_is_left_alone(google: Estate) -> None:
     google.emulator.instances.auth_strings[name] = "service"
     project = google.look(google.project())
     cache = Cache.objects.get()
-    cache.password = "mine"  # type: ignore[assignment]
+    cache.password = Secret.of("mine")
     cache.save()
     node = Node.objects.create(cache=cache, identity="n", host="10.0.0.3", port=6379)
     NodeStatus.objects.create(node=node, failed_cause="password_wrong")

@@ -35,6 +35,11 @@ def key_of_account(email: str = EMAIL) -> dict[str, Any]:
     }
 
 
+def project_with(key: Secret) -> CloudProject:
+    given: dict[str, Any] = {"credentials": Credentials.KEY, "key": key}
+    return CloudProject(**given)
+
+
 def refusal(text: str) -> str:
     with pytest.raises(ValidationError) as raised:
         check_key(text)
@@ -89,9 +94,7 @@ def test_refusals_never_repeat_the_key(key: dict[str, Any]) -> None:
 
 
 def test_a_key_becomes_credentials(key: dict[str, Any]) -> None:
-    project = CloudProject(credentials=Credentials.KEY, key=Secret.of(json.dumps(key)))
-
-    found = credentials_of(project)
+    found = credentials_of(project_with(Secret.of(json.dumps(key))))
 
     assert isinstance(found, service_account.Credentials)
     assert found.service_account_email == EMAIL
@@ -99,7 +102,7 @@ def test_a_key_becomes_credentials(key: dict[str, Any]) -> None:
 
 def test_a_key_that_cannot_be_decrypted_is_said(settings: Settings) -> None:
     with pytest.raises(SecretUnreadableError):
-        credentials_of(CloudProject(credentials=Credentials.KEY, key=Secret("no-token")))
+        credentials_of(project_with(Secret("no-token")))
 
 
 def test_workload_identity_asks_the_metadata_server() -> None:
