@@ -30,6 +30,7 @@ from collectors.keyscan.models import ScanPrefix as ScanPrefix
 from collectors.keyscan.models import ScanSchedule as ScanSchedule
 from collectors.keyscan.models import ScanShard as ScanShard
 from collectors.latency_event import LatencyEvent as LatencyEvent
+from collectors.memcached.models import MysqlPlugin as MysqlPlugin
 from collectors.slot_reading import SlotReading as SlotReading
 from collectors.slow_entry import SlowEntry as SlowEntry
 from collectors.slow_entry import SlowMark as SlowMark

@@ -8,8 +8,10 @@ from collectors import client_lists, dispatch, hot_keys, poll, retention, tally_
 from collectors.cloud import collecting, discovery
 from collectors.cloud import rollups as cloud_rollups
 from collectors.keyscan import runner, schedules, starting
+from collectors.memcached import plugin
 
 SCAN_QUEUE, TAKE_UP_SECONDS = "scan", 5.0
+PLUGIN_SECONDS = 300
 # A round that takes longer than its lease would be done twice.
 CLOUD_SECONDS, CLOUD_LIMIT_SECONDS, DISCOVERY_LIMIT_SECONDS = 60, 100, 170
 
@@ -44,6 +46,17 @@ def read_client_lists() -> None:
 @shared_task
 def read_clients_of(cache_id: int) -> None:
     client_lists.read(cache_id)
+
+
+@shared_task
+def read_mysql_plugins() -> None:
+    for cache_id in plugin.due():
+        read_mysql_plugin.apply_async((cache_id,), expires=PLUGIN_SECONDS)
+
+
+@shared_task
+def read_mysql_plugin(cache_id: int) -> None:
+    plugin.look(cache_id, timezone.now())
 
 
 @shared_task

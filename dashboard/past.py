@@ -12,7 +12,7 @@ from django.db.models import Count, Q, Sum
 
 from collectors import details, latest_details, series, tally_queries, windows
 from collectors.layout import address_text
-from collectors.models import ClientReading, NodeStatus
+from collectors.models import ClientReading, MysqlPlugin, NodeStatus
 from collectors.slow_entry import Log, SlowEntry
 from collectors.tallies import ERROR
 from collectors.windows import Read, Reading
@@ -69,6 +69,8 @@ class Past:
     slabs: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     # Since when the discovery endpoint tells no list of nodes, and why; None where it does, or where there is none.
     untold: Untold | None = None
+    # Settings of MySQL's plugin, where the cache is one and its MySQL is known.
+    plugin: Mapping[str, str] = field(default_factory=dict)
 
     def trend(self, metric: str, node_id: int) -> Sequence[float | None]:
         return self.trends.get(metric, {}).get(node_id, ())
@@ -97,7 +99,13 @@ def read(cache: Cache, node_ids: Sequence[int], now: datetime) -> Past:
         clock_ahead_seconds={node_id: row.ahead for node_id, row in newest.items() if row.ahead is not None},
         slabs=slabs(cache, node_ids, now),
         untold=untold(cache),
+        plugin=plugin(cache),
     )
+
+
+def plugin(cache: Cache) -> dict[str, str]:
+    found = MysqlPlugin.objects.filter(cache=cache).first() if cache.abilities.slabs else None
+    return found.variables if found else {}
 
 
 def slabs(cache: Cache, node_ids: Sequence[int], now: datetime) -> dict[int, Mapping[str, float]]:

@@ -23,7 +23,6 @@ class Migration(migrations.Migration):
                     ("ping", "PING"),
                     ("info", "INFO"),
                     ("layout", "cluster layout"),
-                    ("version", "version"),
                     ("stats", "stats"),
                     ("nodes", "list of nodes"),
                 ],

@@ -112,3 +112,13 @@ def test_evictions_are_worth_a_note() -> None:
     full = replace(pool({}, used_memory=97), latest=summary(evicted_keys_per_second=12.0))
 
     assert "evicts keys to make room" in said(memory.evictions(full))
+
+
+@pytest.mark.parametrize(
+    ("settings", "speaks"),
+    [({slabs.WRITE_BATCH: "1"}, True), ({slabs.WRITE_BATCH: "1000"}, False), ({}, False)],
+)
+def test_a_plugin_that_commits_each_write_is_told(settings: dict[str, str], speaks: bool) -> None:
+    found = replace(pool({}, used_memory=1), past=Past(plugin=settings))
+
+    assert bool(slabs.batch_of_one(found)) is speaks

@@ -15,7 +15,7 @@ from collectors.keyscan.options import ScanOptions
 from collectors.keyscan.reasons import ScanRefusedError
 from collectors.keyscan.starting import start
 from collectors.metrics.hot import HOT_INDEX, HOT_NAMES
-from collectors.models import NodeFact, NodeStatus
+from collectors.models import MysqlPlugin, NodeFact, NodeStatus
 from dashboard.engine_charts import charts_of
 from dashboard.templatetags.units import bytes_size, grouped
 from fleet.engines import Engine, without
@@ -206,3 +206,15 @@ def test_a_restart_and_a_version_are_read_from_its_facts() -> None:
         "memcached_version",
         "maxmemory_policy",
     }
+
+
+def test_internals_show_the_settings_of_mysqls_plugin() -> None:
+    MysqlPlugin.objects.create(
+        cache=pool(1), dsn="mysql://watch:hidden-word@h", variables={"daemon_memcached_w_batch_size": "1"}
+    )
+
+    html = page("internals/")
+
+    assert "daemon_memcached_w_batch_size" in html
+    assert "hidden-word" not in html
+    assert "commits after every write" in page()

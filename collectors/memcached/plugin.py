@@ -1,0 +1,109 @@
+"""MySQL's InnoDB memcached plugin: its settings, read over MySQL where somebody gave an address for that.
+
+The plugin's own protocol tells neither its batch sizes nor its limit of connections. Only system variables are
+read; no table is touched.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import unquote, urlsplit
+
+import pymysql
+from django.utils.translation import gettext as _
+
+from collectors.failures import printable
+from collectors.memcached.models import MysqlPlugin
+from fleet.models import Cache
+from fleet.secrets import SecretUnreadableError
+
+DEFAULT_PORT, TIMEOUT_SECONDS = 3306, 5
+QUERY = (
+    "SHOW GLOBAL VARIABLES WHERE Variable_name LIKE 'daemon\\_memcached\\_%' OR Variable_name LIKE 'innodb\\_api\\_%'"
+)
+VARIABLES_LIMIT, VALUE_LIMIT = 50, 200
+# What the daemon allows unless daemon_memcached_option says otherwise.
+DEFAULT_CONNECTIONS = 1_024
+CONNECTIONS = re.compile(r"(?:^|\s)(?:-c\s*|--conn-limit[= ])(\d{1,7})(?=\s|$)")
+
+
+class PluginError(Exception):
+    """The settings cannot be read; the text says why and holds no password."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dsn:
+    """Where the MySQL is, and as whom it is asked."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+
+    @classmethod
+    def of(cls, text: str) -> "Dsn":
+        """Read mysql://user:password@host:3306. Raise PluginError where it is none."""
+        try:
+            url = urlsplit(text.strip())
+            port = url.port or DEFAULT_PORT
+        except ValueError as error:
+            raise PluginError(_("The port must be a number from 1 to 65535.")) from error
+        if url.scheme != "mysql" or not url.hostname or not url.username:
+            raise PluginError(_("Write mysql://user:password@host:3306."))
+        return cls(url.hostname, port, unquote(url.username), unquote(url.password or ""))
+
+
+def read_variables(dsn: Dsn) -> dict[str, str]:
+    """Return the plugin's system variables. Raise PluginError where MySQL refuses, is away, or has no plugin."""
+    try:
+        with (
+            pymysql.connect(
+                host=dsn.host,
+                port=dsn.port,
+                user=dsn.user,
+                password=dsn.password,
+                connect_timeout=TIMEOUT_SECONDS,
+                read_timeout=TIMEOUT_SECONDS,
+                write_timeout=TIMEOUT_SECONDS,
+                autocommit=None,
+            ) as connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(QUERY)
+            rows = cursor.fetchmany(VARIABLES_LIMIT)
+    # PyMySQL lets errors of reading a packet through as they are.
+    except (pymysql.Error, OSError, ValueError, LookupError, TypeError, AssertionError) as error:
+        words = str(error.args[-1] if error.args else error)
+        raise PluginError(printable(words.replace(dsn.password, "(hidden)") if dsn.password else words)) from error
+    found = {printable(row[0], 64): printable(row[1], VALUE_LIMIT) for row in rows if len(row) == 2}
+    if not any(name.startswith("daemon_memcached_") for name in found):
+        raise PluginError(_("This MySQL has no InnoDB memcached plugin: it tells no daemon_memcached settings."))
+    return found
+
+
+def connection_limit(variables: Mapping[str, str]) -> int:
+    """Return how many connections the plugin allows."""
+    given = CONNECTIONS.search(variables.get("daemon_memcached_option", ""))
+    return int(given.group(1)) if given and int(given.group(1)) else DEFAULT_CONNECTIONS
+
+
+def due() -> list[int]:
+    """Return the caches whose plugin is to be asked."""
+    return list(MysqlPlugin.objects.filter(cache__is_paused=False).values_list("pk", flat=True))
+
+
+def look(cache_id: int, now: datetime) -> None:
+    """Read the settings of one plugin and keep them; a failure keeps those of before beside its words."""
+    plugin = MysqlPlugin.objects.filter(pk=cache_id).first()
+    if plugin is None:
+        return
+    rows = MysqlPlugin.objects.filter(pk=cache_id)
+    try:
+        variables = read_variables(Dsn.of(plugin.dsn.reveal()))
+    except (PluginError, SecretUnreadableError) as error:
+        rows.update(failed_words=printable(error))
+        return
+    rows.update(variables=variables, read_at=now, failed_words="")
+    # What a service publishes for an instance of its own comes from there.
+    Cache.objects.filter(pk=cache_id, cloud=None).update(service_maxclients=connection_limit(variables))
