@@ -16,7 +16,7 @@ os.environ.setdefault("SHARDWATCH_LOG_LEVEL", "WARNING")
 django.setup()
 
 # Models can be imported only after Django's setup.
-from bench import alerts, cloud, collect, memkeys, pages, prices, storage, switches  # noqa: E402
+from bench import alerts, cloud, collect, memcached, memkeys, pages, prices, storage, switches  # noqa: E402
 from bench.report import Report, write_json  # noqa: E402
 
 BENCHES = {
@@ -25,6 +25,7 @@ BENCHES = {
     "collect": collect.run,
     "prices": prices.run,
     "alerts": alerts.run,
+    "memcached": memcached.run,
     "memkeys": memkeys.run,
     "cloud": cloud.run,
     "switches": switches.run,
