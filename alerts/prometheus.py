@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from alerts.alert import SEVERITIES
+from alerts.gates import GATES
 from alerts.measures import DOWN
 from alerts.prometheus_series import InexpressibleError, number, read
 from alerts.spec import CRITICAL, WARNING, Across, Join, Level, NoData, Per, Spec, Term, Where
@@ -154,4 +155,6 @@ GATED = {
 
 
 def _gated(gates: Sequence[str], expression: str) -> str:
+    if untold := next((name for name in gates if name not in GATED), None):
+        raise InexpressibleError(_("/metrics/fleet does not tell whether %(gate)s.") % {"gate": GATES[untold][1]})
     return " ".join([f"({expression})" if gates else expression, *(GATED[name] for name in gates)])

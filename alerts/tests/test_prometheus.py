@@ -156,6 +156,7 @@ def test_a_text_is_no_template() -> None:
         ({"when": over("used_memory", read="rate", over="5m")}, "Only counters"),
         ({"when": over("used_memory", role="primary"), "where": {"role": "replica"}}, "both roles"),
         ({"when": over("used_memory"), "labels": {"no label": "x"}}, "“no label”"),
+        ({"when": over("used_memory"), "gates": ["slabs"]}, "classes of chunks"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

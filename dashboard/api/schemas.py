@@ -36,7 +36,8 @@ Address = Annotated[
     Field(
         min_length=1,
         max_length=ADDRESS_LIMIT,
-        description="redis://host:6379, with TLS rediss://host:6379; commas separate several standalone servers.",
+        description="redis://host:6379, with TLS rediss://host:6379; commas separate several standalone servers."
+        " Memcached: memcached://host:11211, or its discovery endpoint as memcached+discovery://host:11211.",
         examples=["redis://10.0.0.5:6379"],
     ),
 ]

@@ -18,7 +18,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="small letters, digits, dots and hyphens")
-        parser.add_argument("address", help="redis://host:6379, rediss://host:6379, or several separated by commas")
+        parser.add_argument("address", help="redis://host:6379, rediss://…, memcached://…, or several with commas")
         parser.add_argument("--label", action="append", default=[], metavar="KEY=VALUE")
         parser.add_argument("--interval", type=int, metavar="SECONDS", help="seconds between two polls")
         parser.add_argument("--username", default="")
