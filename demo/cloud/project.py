@@ -117,6 +117,7 @@ def far(members: Sequence[Member], born: datetime) -> memorystore_v1.Instance:
         endpoints=[{"connections": [{"psc_auto_connection": connection}]}],
         authorization_mode=kind.AuthorizationMode.TOKEN_AUTH,
         transit_encryption_mode=kind.TransitEncryptionMode.SERVER_AUTHENTICATION,
+        persistence_config={"mode": "RDB", "rdb_config": {"rdb_snapshot_period": "ONE_HOUR"}},
         zone_distribution_config={"mode": "MULTI_ZONE"},
         maintenance_policy={"weekly_maintenance_window": weekly_window()},
         create_time=born,
@@ -126,7 +127,7 @@ def far(members: Sequence[Member], born: datetime) -> memorystore_v1.Instance:
 
 def pages(port: int, discovery_port: int, born: datetime) -> memcache_v1.Instance:
     """Return the page cache as Memorystore for Memcached, with one node."""
-    kind = memcache_v1.Instance
+    kind, reading = memcache_v1.Instance, MemcachedServer(port).read(0)
     node = {"node_id": "node-0", "zone": ZONES[0], "host": HOST, "port": port, "state": "READY"}
     return kind(
         name=name_of("instances", "pages"),
@@ -135,7 +136,9 @@ def pages(port: int, discovery_port: int, born: datetime) -> memcache_v1.Instanc
         zones=[ZONES[0]],
         node_count=1,
         node_config={"cpu_count": 1, "memory_size_mb": 64},
+        # The enum of versions ends at 1.5; what is newer is told in words alone.
         memcache_version=memcache_v1.MemcacheVersion.MEMCACHE_1_5,
+        memcache_full_version=f"memcached-{reading.info['version']}" if reading else "",
         memcache_nodes=[node],
         state=kind.State.READY,
         discovery_endpoint=f"{HOST}:{discovery_port}",

@@ -115,6 +115,20 @@ def test_only_the_far_one_wants_to_know_who_asks() -> None:
     assert told == ["none", "none", "token"]
 
 
+def test_all_that_take_snapshots_say_so() -> None:
+    told = [
+        facts_of(product, short_id).persistence
+        for product, short_id in (
+            (Product.REDIS, "sessions"),
+            (Product.REDIS_CLUSTER, "game"),
+            (Product.VALKEY, "far-away"),
+            (Product.MEMCACHED, "pages"),
+        )
+    ]
+
+    assert told == ["rdb", "rdb", "rdb", "none"]
+
+
 def test_one_of_them_has_no_window_for_maintenance() -> None:
     windows = {
         short_id: len(facts_of(product, short_id).windows)

@@ -1,5 +1,6 @@
 """The command that bin/up supervises, beside the running fleet."""
 
+import re
 import socket
 import threading
 import time
@@ -68,6 +69,14 @@ def test_its_endpoints_are_those_of_the_fleet(demo: Demo, cloud: BareClients) ->
     assert (sessions.host, sessions.port) == (HOST, demo.member("session-1").port)
     assert [end.port for end in game.discovery_endpoints] == [demo.member("game-1").port]
     assert (game.shard_count, game.replica_count) == (3, 1)
+
+
+def test_its_memcached_tells_the_version_that_runs(cloud: BareClients) -> None:
+    needed_program("memcached")
+
+    (pages,) = listed(cloud, Product.MEMCACHED)
+
+    assert re.fullmatch(r"memcached-1\.\d+\.\d+", pages.memcache_full_version)
 
 
 def test_it_plans_maintenance_for_a_day_to_come(cloud: BareClients) -> None:
