@@ -85,6 +85,25 @@ def test_it_writes_numbers_as_the_server_does(page: Page) -> None:
         assert texts == expected, name
 
 
+def test_the_tab_of_the_page_is_scrolled_into_sight(page: Page) -> None:
+    page.evaluate("""
+        const bar = document.createElement("nav");
+        bar.className = "tabs";
+        bar.style = "display: flex; width: 200px; overflow-x: auto";
+        bar.innerHTML = "<a style='flex: none; width: 90px'>tab</a>".repeat(9);
+        bar.children[7].setAttribute("aria-current", "page");
+        document.body.append(bar);
+    """)
+
+    seen = """
+        const place = (at) => document.querySelector(at).getBoundingClientRect();
+        const [tab, bar] = [place(".tabs [aria-current]"), place(".tabs")];
+        return tab.left >= bar.left && tab.right <= bar.right;
+    """
+
+    assert run(page, "page", seen)
+
+
 def test_it_reads_wall_clocks_in_the_viewers_zone_also_when_they_change(page: Page) -> None:
     page.evaluate("document.documentElement.dataset.timeZone = 'Europe/Berlin'")
     moments = [BERLIN_SPRING - 7_200, BERLIN_SPRING - 60, BERLIN_SPRING, BERLIN_SPRING + 7_200]

@@ -38,6 +38,14 @@ function countAges() {
 const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC");
 document.cookie = `tz=${zone}; path=/; max-age=31536000; SameSite=Lax`;
 
+// On a narrow screen rows of tabs scroll: the tab of this page must be in sight.
+function showTab(tab) {
+  const bar = tab.closest(".tabs, .main-nav");
+  const [at, whole] = [tab.getBoundingClientRect(), bar.getBoundingClientRect()];
+  bar.scrollLeft += at.left + at.width / 2 - whole.left - whole.width / 2;
+}
+
+document.querySelectorAll(".tabs [aria-current], .main-nav [aria-current]").forEach(showTab);
 document.querySelectorAll("[data-theme-toggle]").forEach(setUpThemeToggle);
 document.addEventListener("click", (event) => closeMenus(event.target));
 document.addEventListener("keydown", (event) => {
