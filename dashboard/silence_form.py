@@ -36,7 +36,7 @@ class SilenceForm(forms.Form):
     )
     length = forms.ChoiceField(label=_("For"), choices=LENGTH_WORDS, initial="1h")
     ends_at = forms.DateTimeField(
-        label=_("Or until"), widget=CLOCK, required=False, help_text=_("Empty means as long as chosen beside.")
+        label=_("Or until"), widget=CLOCK, required=False, help_text=_("Empty means as long as chosen above.")
     )
 
     def lines(self) -> list[str]:
