@@ -80,50 +80,45 @@ def test_clusters_keep_a_fifth_for_a_replica(kind: dict[str, Any], level: float,
     assert mark("replica-memory", **kind, memory=level) == expected
 
 
-@pytest.mark.parametrize(
-    ("kind", "replicas", "level", "expected"),
-    [
-        (REDIS, 0, 0.9, CARE),
-        (REDIS, 1, 0.81, READY),
-        (REDIS, 1, 0.901, NOT_READY),
-        (CLUSTER, 1, 0.45, READY),
-        (CLUSTER, 1, 0.5, CARE),
-        (CLUSTER, 1, 0.501, NOT_READY),
-        (CLUSTER, 2, 0.501, READY),
-        (CLUSTER, 2, 0.9, CARE),
-        (CLUSTER, 5, 0.901, NOT_READY),
-        (CLUSTER, 0, 0.1, NONE),
-        (CLUSTER, None, 0.1, UNKNOWN),
-        (SELF_RUN, 1, 0.501, NOT_READY),
-        ({"product": "memcached"}, 0, 0.1, NONE),
-        ({}, 1, 0.1, NONE),
-    ],
-    ids=str,
+PRIMARIES = (
+    (REDIS, 0, 0.9, CARE),
+    (REDIS, 1, 0.81, READY),
+    (REDIS, 1, 0.901, NOT_READY),
+    (CLUSTER, 1, 0.45, READY),
+    (CLUSTER, 1, 0.5, CARE),
+    (CLUSTER, 1, 0.501, NOT_READY),
+    (CLUSTER, 2, 0.501, READY),
+    (CLUSTER, 2, 0.9, CARE),
+    (CLUSTER, 5, 0.901, NOT_READY),
+    (CLUSTER, 0, 0.1, NONE),
+    (CLUSTER, None, 0.1, UNKNOWN),
+    (SELF_RUN, 1, 0.501, NOT_READY),
+    ({"product": "memcached"}, 0, 0.1, NONE),
+    ({}, 1, 0.1, NONE),
 )
-def test_the_cpu_of_primaries_has_a_limit_by_replicas(
-    kind: dict[str, Any], replicas: int | None, level: float, expected: Mark
-) -> None:
-    assert mark("cpu-primary", **kind, replicas_per_shard=replicas, cpu_primary=level) == expected
+REPLICAS = (
+    (REDIS, 1, 0.45, READY),
+    (REDIS, 1, 0.5, CARE),
+    (REDIS, 5, 0.501, NOT_READY),
+    (REDIS, 0, 0.1, NONE),
+    (CLUSTER, 1, 0.5, CARE),
+    (CLUSTER, 2, 0.501, NOT_READY),
+    (CLUSTER, 0, 0.1, NONE),
+    (CLUSTER, None, 0.1, UNKNOWN),
+)
 
 
 @pytest.mark.parametrize(
-    ("kind", "replicas", "level", "expected"),
-    [
-        (REDIS, 1, 0.45, READY),
-        (REDIS, 1, 0.5, CARE),
-        (REDIS, 5, 0.501, NOT_READY),
-        (REDIS, 0, 0.1, NONE),
-        (CLUSTER, 1, 0.5, CARE),
-        (CLUSTER, 2, 0.501, NOT_READY),
-        (CLUSTER, 0, 0.1, NONE),
-        (CLUSTER, None, 0.1, UNKNOWN),
-    ],
+    ("role", "kind", "replicas", "level", "expected"),
+    [*(("primary", *row) for row in PRIMARIES), *(("replica", *row) for row in REPLICAS)],
     ids=str,
 )
-def test_the_cpu_of_replicas_is_half_at_most(
-    kind: dict[str, Any], replicas: int | None, level: float, expected: Mark
+def test_cpu_has_a_limit_by_role_and_replicas(
+    role: str, kind: dict[str, Any], replicas: int | None, level: float, expected: Mark
 ) -> None:
-    assert mark("cpu-replica", **kind, replicas_per_shard=replicas, cpu_replica=level) == expected
+    given = {**kind, "replicas_per_shard": replicas, f"cpu_{role}": level}
+
+    assert mark(f"cpu-{role}", **given) == expected
 
 
 def test_it_says_that_no_limit_is_published_without_replicas() -> None:
