@@ -64,9 +64,9 @@ def setting_words(channel: Channel) -> list[tuple["StrOrPromise", str]]:
 
 def told(value: Any, field: Field) -> str:
     """Return a setting in words: a choice by its name."""
-    if value in (choices := dict(getattr(field, "choices", ()))):
-        return str(choices[value])
-    return ", ".join(value) if isinstance(value, list) else str(value or "")
+    if isinstance(value, list):
+        return ", ".join(value)
+    return str(dict(getattr(field, "choices", ())).get(value, value or ""))
 
 
 @dataclass(frozen=True, slots=True)
