@@ -39,7 +39,11 @@ REPLICAS = (
     "SELECT n.host, n.port FROM fleet_node n JOIN fleet_cache c ON c.id = n.cache_id"
     " WHERE c.name = 'game-cache' AND n.role = 'replica' AND n.left_at IS NULL ORDER BY n.port"
 )
-NODES = "SELECT host, port FROM fleet_node WHERE left_at IS NULL ORDER BY cache_id, port"
+# Those that the demo fleet starts again when they end.
+NODES = (
+    "SELECT n.host, n.port FROM fleet_node n JOIN fleet_cache c ON c.id = n.cache_id"
+    " WHERE n.left_at IS NULL AND c.reach = 'nodes' AND c.engine IN ('redis', 'valkey') ORDER BY n.cache_id, n.port"
+)
 
 
 def prepare(drill: Drill) -> None:
