@@ -19,6 +19,8 @@ from django.utils import translation
 from config import env
 from launcher import memcached, parts, valkey
 from launcher.memcached import Memcached
+from launcher.spreading import pytest_collection_modifyitems as pytest_collection_modifyitems
+from launcher.spreading import pytest_xdist_make_scheduler as pytest_xdist_make_scheduler
 from launcher.testservers import TestServers
 from launcher.valkey import Valkey
 

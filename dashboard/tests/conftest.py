@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from dashboard.tests.product import PATIENCE_SECONDS, SWITCHES, Product, Visit, is_complete, started, visit
+from launcher.spreading import lent
 from launcher.waiting import until
 
 
@@ -21,8 +22,8 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    with started(tmp_path_factory.mktemp("product") / "var") as running:
+def product(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    with lent(request, lambda: started(tmp_path_factory.mktemp("product") / "var")) as running:
         yield running
 
 

@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from demo.nodes import client
 from demo.tests.cloud import BareClients, Clock
 from fleet.models import Cache
 from launcher import children
+from launcher.spreading import lent
 from launcher.waiting import until
 
 READY_SECONDS = 20.0
@@ -100,37 +103,54 @@ class Demo:
         shutil.rmtree(self.home.path, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
-def demo_factory(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Callable[[], Demo]]:
-    made: list[Demo] = []
+@dataclass
+class Demos:
+    """All demos of the tests; one of them is shared."""
 
-    def make() -> Demo:
-        made.append(Demo(Home(Path(tempfile.mkdtemp(prefix="sw-demo-", dir="/tmp")))))
-        return made[-1]
+    made: list[Demo] = field(default_factory=list)
 
-    yield make
-    for demo in made:
+    def make(self) -> Demo:
+        self.made.append(Demo(Home(Path(tempfile.mkdtemp(prefix="sw-demo-", dir="/tmp")))))
+        return self.made[-1]
+
+    @cached_property
+    def busy(self) -> Demo:
+        demo = self.make()
+        demo.start_fleet()
+        demo.start("demo_traffic")
+        return demo
+
+
+@contextmanager
+def ended(blocker: DjangoDbBlocker) -> Iterator[Demos]:
+    """Give demos; afterwards they have ended, and are no longer known."""
+    demos = Demos()
+    yield demos
+    for demo in demos.made:
         demo.end()
-    with django_db_blocker.unblock():
+    with blocker.unblock():
         Cache.objects.filter(is_demo=True).delete()
         CloudProject.objects.filter(is_demo=True).delete()
 
 
+@pytest.fixture(scope="module")
+def demos(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Demos]:
+    with lent(request, partial(ended, django_db_blocker)) as made:
+        yield made
+
+
 @pytest.fixture
-def own_demo(demo_factory: Callable[[], Demo]) -> Iterator[Demo]:
+def own_demo(demos: Demos) -> Iterator[Demo]:
     """A directory where nothing runs yet, for tests that start and stop fleets."""
-    demo = demo_factory()
+    demo = demos.make()
     yield demo
     demo.end()
 
 
-@pytest.fixture(scope="session")
-def demo(demo_factory: Callable[[], Demo]) -> Demo:
+@pytest.fixture
+def demo(demos: Demos) -> Demo:
     """A fleet with traffic that all tests share: end the troubles that you make."""
-    demo = demo_factory()
-    demo.start_fleet()
-    demo.start("demo_traffic")
-    return demo
+    return demos.busy
 
 
 @pytest.fixture
