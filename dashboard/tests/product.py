@@ -3,12 +3,13 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from launcher.checkout import ROOT
@@ -27,6 +28,7 @@ SWITCHES = (
     "--disable-sync",
 )
 Scheme = Literal["dark", "light"]
+SERIOUS = {"serious", "critical"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +123,12 @@ COMPLETE = """
 def is_complete(page: Page) -> bool:
     """Return whether every line of every chart on the page has two points; charts out of the window have none."""
     return bool(page.evaluate(COMPLETE))
+
+
+def problems_of(page: Page, rules: Sequence[str] = ()) -> list[str]:
+    """Return what is wrong with the page for people who cannot see it well, by these rules of axe or all of them."""
+    only: dict[str, Any] = {"runOnly": list(rules)} if rules else {}
+    violations = Axe().run(page, options={"resultTypes": ["violations"], **only}).response["violations"]
+    serious = [f"{one['id']} {one['nodes'][0]['html']}" for one in violations if one["impact"] in SERIOUS]
+    is_wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return serious + (["wider than the window"] if is_wide else [])

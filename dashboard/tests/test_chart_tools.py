@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from dashboard.tests.product import Product, Scheme, Visit, visit
+from dashboard.tests.product import Product, Scheme, Visit, problems_of, visit
 
 BOARD = "/caches/game-cache/?span=900"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -316,12 +315,3 @@ def test_it_is_accessible_with_everything_open(browser: Browser, sampled: Produc
 
     assert (found, seen.complaints, seen.strangers) == ([], [], [])
     seen.page.context.close()
-
-
-def problems_of(page: Page) -> list[str]:
-    wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-    violations = Axe().run(page).response["violations"]
-    serious = [
-        f"{one['id']} {one['nodes'][0]['html']}" for one in violations if one["impact"] in {"serious", "critical"}
-    ]
-    return serious + (["wider than the window"] if wide else [])
