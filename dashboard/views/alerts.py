@@ -32,8 +32,8 @@ def alerts(request: HttpRequest) -> HttpResponse:
         for row in rows
     ]
     known = [(row.incident.title, row.incident.acknowledged_at) for row in rows if row.incident]
-    unrouted = set(Channel.objects.values_list("routes__isnull", flat=True))
-    has_channels, is_routed = bool(unrouted), False in unrouted
+    routes = set(Channel.objects.values_list("routes", flat=True))
+    has_channels, is_routed = bool(routes), bool(routes - {None})
     version = fingerprint(translation.get_language(), told, known, has_channels, is_routed, judged.instances)
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
