@@ -37,11 +37,12 @@ from collectors.layout import Layout
 from collectors.leases import Claim, Outcome
 from collectors.metrics.hot import HOT_INDEX
 from collectors.plans import Plan
+from collectors.pool import Pool
 from collectors.rounds import Answer, Request, Round
 from collectors.samples import NodeReading
 from collectors.slot_readings import NodeSlots
 from collectors.slowlog import NodeSlowCalls
-from collectors.targets import CacheRow, NodeRow, Pool, Target, read_caches, read_nodes
+from collectors.targets import CacheRow, NodeRow, Target, read_caches, read_nodes
 from collectors.topology import KnownNode
 from fleet.models import Cache, Node
 

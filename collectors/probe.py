@@ -18,10 +18,11 @@ from collectors.failures import Cause, ReadError, from_error_reply
 from collectors.layout import Layout, address_text
 from collectors.memcached import looking
 from collectors.models import Step
+from collectors.pool import Pool
 from collectors.source import Command
 from collectors.sources.cluster import ClusterShards, ClusterSlots
 from collectors.sources.info import INFO, Info
-from collectors.targets import Pool, dialect_of
+from collectors.targets import dialect_of
 from collectors.worker import Identity
 from fleet.addresses import Address, AddressError, Protocol
 from fleet.models import Cache, Reach

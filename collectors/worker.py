@@ -19,7 +19,7 @@ from collectors.backlog import AWAY
 from collectors.cursors import raw_cursor
 from collectors.dispatch import QUEUE, queue_of
 from collectors.models import PollWorker
-from collectors.targets import Pool
+from collectors.pool import Pool
 
 logger = logging.getLogger(__name__)
 # So many signs of life must fail to come before others take over.

@@ -11,7 +11,7 @@ from pytest_django.fixtures import Settings
 
 from collectors import leases, poll, samples
 from collectors.models import NodeStatus
-from collectors.targets import Pool
+from collectors.pool import Pool
 from collectors.tests.peers import Peer, Script
 from fleet.models import Cache, Node
 from fleet.secrets import Secret

@@ -8,7 +8,7 @@ from pytest_django.fixtures import Settings
 
 from collectors import event_watch, events
 from collectors.event import Event, Kind, KnownState
-from collectors.targets import Pool
+from collectors.pool import Pool
 from collectors.tests.conftest import Poller
 from collectors.tests.test_poll_cluster import settled
 from fleet.models import Cache

@@ -9,7 +9,7 @@ from pytest_django.fixtures import Settings
 
 from collectors import probe
 from collectors.models import NodeStatus
-from collectors.targets import Pool
+from collectors.pool import Pool
 from collectors.tests import peers
 from collectors.tests.conftest import Poller
 from collectors.tests.peers import Peer, Script, bulk, captured
