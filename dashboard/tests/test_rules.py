@@ -49,8 +49,19 @@ def test_it_lists_the_pack_by_area_in_words() -> None:
 
     assert seen.count("<tr>") >= Rule.objects.count()
     assert "Node down" in seen
-    assert "reachability" in seen
+    assert "Reachability" in seen
     assert "Fires where, for 5 min, the mean of memory_used_ratio over 2 min is above 80%" in seen
+
+
+def test_an_area_of_the_pack_is_named_in_the_readers_language_and_others_as_written() -> None:
+    for key, area in (("full", "memory"), ("mine", "my team")):
+        found = rule(key)
+        Rule.objects.filter(pk=found.pk).update(text=found.text | {"area": area})
+
+    seen = client_of(Role.VIEWER).get("/rules/", headers={"Accept-Language": "ja"}).content.decode()
+
+    assert "メモリ</h2>" in seen
+    assert "my team</h2>" in seen
 
 
 def test_it_tells_judged_dead_switched_off_and_broken_apart() -> None:

@@ -67,12 +67,28 @@ class RuleRow:
         return timezone.now() - self.rule.edited_at < POLLS_AWAITED
 
 
+def area_words(area: str) -> str:
+    """Return what an area of the default pack is called; that of a rule made here is as its author wrote it."""
+    words = {
+        "connections": _("Connections"),
+        "cpu": _("CPU"),
+        "errors": _("Errors"),
+        "latency": _("Latency"),
+        "memory": _("Memory"),
+        "persistence": _("Persistence"),
+        "quality": _("Quality"),
+        "reachability": _("Reachability"),
+        "topology": _("Topology"),
+    }
+    return words.get(area, area)
+
+
 @require_safe
 def rules(request: HttpRequest) -> HttpResponse:
     judged = judged_rules.current(timezone.now())
     rows = [RuleRow(rule, judged.by_rule.get(rule.pk, 0)) for rule in Rule.objects.all()]
     rows.sort(key=lambda row: (row.area, row.rule.key))
-    areas = [(area, list(members)) for area, members in groupby(rows, key=lambda row: row.area)]
+    areas = [(area_words(area), list(members)) for area, members in groupby(rows, key=lambda row: row.area)]
     return render(request, "alerts/rules.html", {"areas": areas, "judged": judged, "tab": "rules"})
 
 
