@@ -65,7 +65,9 @@ def kill_node(home: Home) -> str:
 
 def unplug(home: Home) -> str:
     if not home.is_running("cloud"):
-        raise DemoError("The demo's Google Cloud does not run. Start bin/up or bin/manage cloud_emulator --register first.")
+        raise DemoError(
+            "The demo's Google Cloud does not run. Start bin/up or bin/manage cloud_emulator --register first."
+        )
     orders.order(home, "unplug")
     port = int(read_json(home.path / "cloud.json")["port"])
     if not until(lambda: is_free(port), OBEY_SECONDS):
