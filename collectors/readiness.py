@@ -32,8 +32,6 @@ class Check:
     sentence: str
     # Otherwise nobody has set it up, so that there is nothing to fail.
     is_used: bool = True
-    # Otherwise nobody has set it up, so that there is nothing to fail.
-    is_used: bool = True
 
 
 @dataclass(frozen=True, slots=True)
