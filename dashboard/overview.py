@@ -114,6 +114,9 @@ class Row:
         seen = self.latest
         if seen is None or seen.at is None or not self.cache.abilities.replication:
             return "", ""
+        if self.cache.reach == Reach.SERVICE:
+            # Which nodes there are the service's page tells; its figures only say how far they are behind.
+            return ("", "") if seen.replication_lag_bytes is None else (_("in sync"), "ok")
         if seen.links_down:
             return _("%s down") % seen.links_down, "critical"
         if not seen.replicas:
