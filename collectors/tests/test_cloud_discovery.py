@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from collectors import tasks
-from collectors.cloud import discovery
+from collectors.cloud import adoption, discovery
 from collectors.cloud.models import CloudInstance, CloudProject, Decision, InstanceState
 from collectors.cloud.products import Product
 from collectors.event import Event, Kind
@@ -398,6 +398,18 @@ def test_two_projects_that_see_the_same_instance_make_one_cache(google: Estate) 
     assert CloudInstance.objects.present().count() == 2
     assert Cache.objects.count() == 1
     assert not CloudInstance.objects.waiting().exists()
+
+
+def test_whoever_comes_second_at_the_same_moment_makes_none(google: Estate) -> None:
+    name = google.add(Product.VALKEY)
+    google.look(google.project())
+    row = only(Product.VALKEY)
+    second = CloudInstance.objects.create(
+        project=google.project("shop-two"), product=row.product, name=name, uid=row.uid, snapshot=row.snapshot
+    )
+
+    assert adoption.adopt(second, timezone.now()) is None
+    assert Cache.objects.count() == 1
 
 
 def test_a_cache_that_was_deleted_is_not_made_again_by_the_other_project(google: Estate) -> None:
