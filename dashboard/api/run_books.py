@@ -48,7 +48,7 @@ class NewRunBook(Reasoned):
     bake_seconds: Annotated[int, Field(ge=LEAST_BAKE, le=MOST_BAKE), Whole] = BAKE_SECONDS
 
 
-class FindingAnswer(Strict):
+class PreflightFinding(Strict):
     check: str
     verdict: str = Field(description="ok, warning, failed or unknown.")
     sentence: str
@@ -72,7 +72,7 @@ class RunBookAnswer(Schema):
     bake_seconds: int
     step_at: datetime
     checked_at: datetime | None
-    findings: list[FindingAnswer] = Field(description="What the last look at the target found.")
+    findings: list[PreflightFinding] = Field(description="What the last look at the target found.")
     record: list[EntryAnswer] = Field(description="What was done, the newest first.")
     author: str
     reason: str
