@@ -34,7 +34,7 @@ class MemcachedSlabs(Source):
 
     def parse(self, replies: Sequence[Reply]) -> Readings:
         slabs, items = by_class(lines_of(replies[0])), by_class(lines_of(replies[1]))
-        return Readings(detail=of_slabs(slabs) | of_items(items, slabs))
+        return Readings(detail=of_slabs(slabs) | of_items(items, slabs) | requested(items, slabs))
 
 
 def by_class(lines: Sequence[bytes]) -> dict[int, dict[bytes, int]]:
@@ -59,8 +59,18 @@ def of_slabs(classes: Mapping[int, Numbers]) -> dict[str, float]:
     if own:
         found["slabs_used_bytes"] = float(sum(_bytes(one, b"used_chunks") for one in own))
         found["slabs_free_bytes"] = float(sum(_bytes(one, b"free_chunks") for one in own))
-        found["slabs_mem_requested"] = float(sum(one.get(b"mem_requested", 0) for one in own))
     return found
+
+
+def requested(items: Mapping[int, Numbers], slabs: Mapping[int, Numbers]) -> dict[str, float]:
+    """Return the bytes that items need: newer servers tell them with the items, older ones with the slabs."""
+    for classes in (items, slabs):
+        known = [
+            numbers[b"mem_requested"] for number, numbers in classes.items() if number and b"mem_requested" in numbers
+        ]
+        if known:
+            return {"slabs_mem_requested": float(sum(known))}
+    return {}
 
 
 def _bytes(numbers: Numbers, chunks: bytes) -> int:

@@ -194,7 +194,7 @@ def test_slabs_are_rolled_up() -> None:
 
     assert detail["active_slabs"] == 5
     assert detail["total_malloced"] == 5_242_880
-    assert detail["slabs_mem_requested"] < detail["slabs_used_bytes"] <= detail["total_malloced"]
+    assert 0 < detail["slabs_mem_requested"] < detail["slabs_used_bytes"] <= detail["total_malloced"]
     assert detail["items_outofmemory"] == 0
 
 
@@ -212,6 +212,12 @@ def test_the_worst_class_is_the_one_that_evicts_most() -> None:
     assert (detail["items_age"], detail["items_age_worst_slab"]) == (4_000, 90)
     assert detail["items_evicted_time"] == 30
     assert detail["slabs_used_bytes"] == 1_520
+
+
+def test_older_servers_tell_what_items_need_with_the_slabs() -> None:
+    slabs = b"STAT 1:chunk_size 96\r\nSTAT 1:used_chunks 2\r\nSTAT 1:mem_requested 150\r\n"
+
+    assert MemcachedSlabs().parse([slabs, b""]).detail["slabs_mem_requested"] == 150
 
 
 def test_an_empty_server_has_no_classes() -> None:
