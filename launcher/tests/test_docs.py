@@ -26,7 +26,8 @@ def test_every_setting_is_described() -> None:
 
 
 def test_no_setting_is_described_that_is_not_read() -> None:
-    assert settings_in_docs() - settings_in_code() - {"PYTHON"} == set()
+    # The last one is read by Google's own package.
+    assert settings_in_docs() - settings_in_code() - {"PYTHON", "GOOGLE_APPLICATION_CREDENTIALS"} == set()
 
 
 @pytest.mark.parametrize("name", ["requirements", "requirements-local", "requirements-dev"])
