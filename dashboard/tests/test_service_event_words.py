@@ -106,3 +106,21 @@ def test_what_is_planned_stands_in_the_list_of_events() -> None:
     html = client_of(Role.VIEWER).get("/caches/game/events/?span=all").content.decode()
 
     assert "Maintenance by Google" in html
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ("found", "Found as carts in us-east1 of the project shop-prod"),
+        ("joined", "Recognised as carts in us-east1 of the project shop-prod"),
+        ("gone", "carts is not in the project shop-prod any more; the cache is paused"),
+        ("returned", "carts is in the project shop-prod again"),
+        ("recreated", "carts was made anew in the project shop-prod, under the same name"),
+        ("renamed", "It is called carts in the project shop-prod now"),
+    ],
+)
+def test_discovery_is_told_with_instance_and_project(what: str, expected: str) -> None:
+    data = {"what": what, "product": "redis", "instance": "carts", "region": "us-east1", "project": "shop-prod"}
+    event = Event(kind=Kind.CLOUD, at=NOW, data=data)
+
+    assert (sentence(event), mark_of(event).letter) == (expected, "P")
