@@ -191,7 +191,11 @@ def test_shards_and_missing_nodes_are_compared(shards: int, replicas: int, figur
     assert (found.figure if found else "") == figure
 
 
-@pytest.mark.parametrize("changes", [{"snap_state": "UPDATING"}, {"changed_at": NOW - timedelta(minutes=9)}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [{"snap_state": "UPDATING"}, {"changed_at": NOW - timedelta(minutes=9)}],
+    ids=["being changed", "changed lately"],
+)
 def test_nothing_is_compared_while_it_changes(changes: dict[str, Any]) -> None:
     assert upkeep.shape_differs(known(*nodes(2), **changes)) is None
     assert upkeep.version_differs(known(*nodes(2, valkey_version="7.2.4"), **changes)) is None
