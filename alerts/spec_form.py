@@ -22,7 +22,8 @@ LAST_SECONDS, COUNTED_SECONDS = 60, 180
 # The newest point of the service, which comes up to five minutes late by itself (collectors/cloud/windows.py).
 SERVICE_SECONDS = 300
 TEXTS = ("title", "area", "message", "why", "check", "runbook")
-TEXT_LIMIT, TERM_LIMIT, LABELS_LIMIT = 10_000, 10, 5
+TEXT_LIMIT, TERM_LIMIT, LABELS_LIMIT, SHARD_LIMIT = 10_000, 10, 5, 2**31 - 1
+NUMBER_LIMIT = 1e18
 TOP = {"rule", *TEXTS, "when", "judged", "where", "for", "keep_firing", "no_data", "labels", "gates", "calm", "hides"}
 TERM = {"metric", "read", "over", "level", "is", "warning", "critical", "value", "across", "role"}
 WHERE = {"labels", "cache", "shard", "role", "node"}
@@ -152,6 +153,9 @@ def _where(reader: "Reader") -> Where:
         return Where()
     part = Reader(given, WHERE, "where", reader.errors)
     shard = part.number("shard")
+    if shard is not None and not (shard.is_integer() and 0 <= shard <= SHARD_LIMIT):
+        part.wrong("shard", _("This must be a number."))
+        shard = None
     return Where(
         part.words("labels"),
         part.text("cache") or "*",
@@ -207,7 +211,8 @@ class Reader:
             number = float(value) if isinstance(value, str | int | float) else math.nan
         except (ValueError, OverflowError):
             number = math.nan
-        if isinstance(value, bool) or not math.isfinite(number):
+        # A database gives larger ones back as integers that no answer can hold.
+        if isinstance(value, bool) or not abs(number) <= NUMBER_LIMIT:
             self.wrong(name, _("This must be a number."))
             return None
         return number
