@@ -108,7 +108,8 @@ def doubt(claim: Claim, kind: ChannelKind, outcome: Unknown) -> None:
 
 def put_off(claim: Claim, kind: ChannelKind, outcome: RetryAt) -> None:
     named = outcome.seconds if outcome.seconds is not None else kind.busy_seconds if outcome.holds_channel else 0
-    grown = 0 if outcome.seconds is not None else grown_delay(claim)
+    # "Again in 0 seconds" for ever must not become a loop without a pause.
+    grown = 0 if outcome.seconds or outcome.forgets else grown_delay(claim)
     wait = max(min(named, LONGEST_RETRY_AFTER_SECONDS), grown)
     again(claim, wait)
     if outcome.forgets:

@@ -232,6 +232,10 @@ def test_whoever_lost_the_lease_changes_nothing() -> None:
         # PagerDuty's 429 without a time: minutes.
         (RetryAt(cause=Cause.BUSY, holds_channel=True), 118, 120),
         (RetryAt(cause=Cause.BUSY, seconds=10**9, holds_channel=True), 3_598, 3_600),
+        # "Again at once" must not become a loop without a pause.
+        (RetryAt(cause=Cause.BUSY, seconds=0, holds_channel=True), 0.5, 2),
+        # A message whose thread is gone is posted anew.
+        (RetryAt(cause=Cause.REFUSED_BY_SERVICE, seconds=0, forgets=True), -2, 0),
         (Unknown(cause=Cause.SILENT), 0.5, 2),
     ],
 )
