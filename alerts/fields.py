@@ -5,9 +5,17 @@ from urllib.parse import urlsplit
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
 from django.utils.translation import gettext as _
 
 ADDRESS_LIMIT = 2_000
+
+
+class HeaderField(forms.CharField):
+    """What goes into a header: nothing can be sent with line breaks in it."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(max_length=2_000, validators=[RegexValidator(r"\A[ -~]*\Z")], **given)
 
 
 class AddressField(forms.CharField):

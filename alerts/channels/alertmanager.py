@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from alerts.channel import Accepted, Outcome, Sending, Settings
 from alerts.channels.webhook import annotations_of, labels_of
-from alerts.fields import AddressField
+from alerts.fields import AddressField, HeaderField
 from alerts.http import Answer, Request
 from alerts.http_channel import HttpChannel
 from alerts.models import Kind
@@ -24,8 +24,8 @@ class AlertmanagerForm(forms.Form):
     url = AddressField(
         label=_("Address"), help_text=_("Such as http://alertmanager:9093, with its path prefix if it has one.")
     )
-    authorization = forms.CharField(
-        label=_("Authorization header"), required=False, max_length=2_000, help_text=_("Such as Bearer … or Basic …")
+    authorization = HeaderField(
+        label=_("Authorization header"), required=False, help_text=_("Such as Bearer … or Basic …")
     )
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from alerts import wording
 from alerts.channel import Sending, Settings
-from alerts.fields import AddressField
+from alerts.fields import AddressField, HeaderField
 from alerts.http import Request
 from alerts.http_channel import HttpChannel
 from alerts.text import cut
@@ -49,12 +49,21 @@ class BodyField(forms.CharField):
             found = orjson.loads(text)
         except orjson.JSONDecodeError as error:
             raise ValidationError(_("This is no JSON: %(error)s") % {"error": str(error)[:200]}) from error
+        _check_depth(found)
         if not isinstance(found, dict | list):
             raise ValidationError(_("Give an object {…} or a list […]."))
         if unknown := sorted(set(PLACE.findall(text)) - set(PLACES)):
             names = {"unknown": ", ".join(unknown)[:100], "known": ", ".join(PLACES)}
             raise ValidationError(_("There is no place %(unknown)s. Known: %(known)s.") % names)
         return text
+
+
+def _check_depth(found: Any) -> None:
+    """Reading allows more parts within parts than writing does. Raise ValidationError."""
+    try:
+        orjson.dumps(found)
+    except TypeError as error:
+        raise ValidationError(_("This is no JSON: %(error)s") % {"error": str(error)[:200]}) from error
 
 
 class OwnJsonForm(forms.Form):
@@ -64,9 +73,7 @@ class OwnJsonForm(forms.Form):
         initial='{"text": "{all}"}',
         help_text=_("JSON; {headline}, {text}, {facts}, {link} and others are filled in: see docs/channels.md."),
     )
-    authorization = forms.CharField(
-        label=_("Authorization header"), required=False, max_length=2_000, help_text=_("Such as Bearer …")
-    )
+    authorization = HeaderField(label=_("Authorization header"), required=False, help_text=_("Such as Bearer …"))
 
 
 class OwnJson(HttpChannel):

@@ -11,7 +11,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from alerts.channel import Sending, Settings
-from alerts.fields import AddressField
+from alerts.fields import AddressField, HeaderField
 from alerts.http import Request
 from alerts.http_channel import HttpChannel
 from alerts.models import Kind
@@ -37,9 +37,7 @@ class WebhookForm(forms.Form):
         max_length=200,
         help_text=_("At least 16 characters. With it every request is signed: see docs/channels.md."),
     )
-    authorization = forms.CharField(
-        label=_("Authorization header"), required=False, max_length=2_000, help_text=_("Such as Bearer …")
-    )
+    authorization = HeaderField(label=_("Authorization header"), required=False, help_text=_("Such as Bearer …"))
 
 
 class Webhook(HttpChannel):

@@ -13,7 +13,7 @@ from django.core import mail
 from pytest_django.fixtures import Settings
 
 from alerts import wording
-from alerts.channel import Accepted, Final, RetryAt, Unknown
+from alerts.channel import Accepted, ChannelKind, Final, RetryAt, Unknown
 from alerts.channels import KINDS, alertmanager, email, google_chat, own_json, pagerduty, slack, teams, webhook
 from alerts.channels.email import Email
 from alerts.channels.pagerduty import PagerDuty
@@ -402,13 +402,20 @@ def test_what_is_filled_in_is_cut() -> None:
         ('{"text": "{everything}"}', "There is no place everything"),
         ("", "required"),
         ('{"text": "' + "x" * 4_000 + '"}', "at most 4000"),
+        ("[" * 300 + "]" * 300, "This is no JSON"),
     ],
-    ids=["words", "no quotes", "a text", "unknown place", "nothing", "too long"],
+    ids=["words", "no quotes", "a text", "unknown place", "nothing", "too long", "too deep"],
 )
 def test_a_body_that_cannot_be_sent_is_refused(body: str, words: str) -> None:
     form = own_json.OwnJsonForm({"url": "https://example.org/", "body": body})
 
     assert words in str(form.errors["body"])
+
+
+@pytest.mark.parametrize("kind", [webhook.Webhook, own_json.OwnJson, alertmanager.Alertmanager])
+def test_a_header_is_one_line(kind: type[ChannelKind]) -> None:
+    assert "authorization" in kind.form({"authorization": "Bearer a\r\nX-Other: b"}).errors
+    assert "authorization" not in kind.form({"authorization": "Bearer a.b+c/d=="}).errors
 
 
 def test_a_body_of_ones_own_is_not_for_paging() -> None:
