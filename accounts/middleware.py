@@ -66,4 +66,5 @@ def known_zone(name: str) -> str:
 
 @cache
 def zones() -> frozenset[str]:
-    return frozenset(available_timezones())
+    # The list holds names that stand for no place: of a machine without a setting, and of the machine's own setting.
+    return frozenset(available_timezones() - {"Factory", "localtime"})

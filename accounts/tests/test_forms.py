@@ -55,6 +55,8 @@ def test_it_says_what_is_wrong_with_a_token(given: dict[str, str], field: str) -
         ("Asia", False),
         ("../UTC", False),
         ("Asia/Tokyo\0", False),
+        ("Factory", False),
+        ("localtime", False),
     ],
 )
 def test_a_time_zone_is_one_of_the_list(zone: str, is_valid: bool) -> None:
