@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
@@ -95,5 +96,7 @@ def _check_fields(info: dict[str, Any]) -> str:
         raise ValidationError(_("The key names a server that is not Google's (token_uri, universe_domain)."))
     if not EMAIL.fullmatch(info["client_email"]):
         raise ValidationError(_("The key's client_email is no address of a service account."))
-    private_key(info["private_key"])
+    if not isinstance(private_key(info["private_key"]), RSAPrivateKey):
+        # Google makes no others, and signing with one fails at every call.
+        raise ValidationError(_("No private key can be read here; paste the PEM text with its BEGIN and END lines."))
     return str(info["client_email"])

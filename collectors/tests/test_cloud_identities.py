@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from django.core.exceptions import ValidationError
 from google.auth import compute_engine
 from google.oauth2 import service_account
@@ -87,6 +87,13 @@ def test_it_says_what_else_was_pasted(text: str, words: str) -> None:
 )
 def test_a_key_with_a_wrong_field_is_refused(key: dict[str, Any], field: str, value: Any, words: str) -> None:
     assert words in refusal(json.dumps(key | {field: value}))
+
+
+def test_a_key_that_google_never_makes_is_refused(key: dict[str, Any]) -> None:
+    shape = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    curve = ec.generate_private_key(ec.SECP256R1()).private_bytes(*shape).decode()
+
+    assert "No private key" in refusal(json.dumps(key | {"private_key": curve}))
 
 
 def test_refusals_never_repeat_the_key(key: dict[str, Any]) -> None:
