@@ -199,7 +199,9 @@ class Link(asyncio.Protocol):
         except (hiredis.HiredisError, MemoryError):
             self._fail(self.dialect.opening(data, self._step))
             return
-        if self._wanted and len(self._replies) >= self._wanted:
+        if self._wanted and len(self._replies) > self._wanted:
+            self._fail(self._unasked())
+        elif self._wanted and len(self._replies) == self._wanted:
             self._finish()
 
     def _finish(self) -> None:

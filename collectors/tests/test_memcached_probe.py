@@ -82,7 +82,9 @@ def test_memcached_behind_a_redis_address_is_named(memcached_server: MemcachedFa
     assert "memcached://" in results[-1].sentence
 
 
-@pytest.mark.parametrize("reply", [b"ERROR\r\n", b"END\r\n", b"STAT pid 1\r\nEND\r\n"])
+@pytest.mark.parametrize(
+    "reply", [b"ERROR\r\n", b"END\r\n", b"STAT pid 1\r\nEND\r\n", b"STAT version 1\r\nEND\r\nEND\r\n"]
+)
 def test_stats_that_are_none_fail_the_test(peer: PeerAt, reply: bytes) -> None:
     results = tried(f"memcached://127.0.0.1:{peer(answers({'stats': reply})).port}")
 
