@@ -22,6 +22,10 @@ class Identity:
         is_changed = any(a and b and a != b for a, b in ((self.run_id, now.run_id), (self.role, now.role)))
         return is_changed or now.source not in {"", self.source}
 
+    def lacks_copy(self, now: "Identity") -> bool:
+        """Return whether a replica that never had a link to its primary was read: its keys may be nobody's."""
+        return now.role == REPLICA and not (self.source or now.source)
+
     def is_same(self, now: "Identity") -> bool:
         """Return whether a cursor of this one is good for `now`: both are known, and alike."""
         return bool(self.run_id and now.run_id) and self.role == now.role and not self.is_another(now)

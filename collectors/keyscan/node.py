@@ -184,7 +184,8 @@ class NodeScan:
         asker.write(pack(*INFO))
         (reply,) = yield 1
         now = identity_of(read_info(reply)) if isinstance(reply, bytes) else UNKNOWN
-        if self.abilities and self.abilities.identity.is_another(now):
+        known = self.abilities.identity if self.abilities else now
+        if known.is_another(now) or known.lacks_copy(now):
             raise ReadError(Step.INFO, Cause.CUT)
 
     async def _open(self) -> Link:

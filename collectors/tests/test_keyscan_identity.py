@@ -165,3 +165,16 @@ def test_it_throws_a_checkpoint_of_another_history_away(peer: PeerFactory) -> No
     scan = scanned(peer, shown("slave", "another"), saved=saved)
 
     assert (scan.nodes[0].state, scan.nodes[0].restarts, found_in(scan).keys) == (State.DONE, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("known", "now", "expected"),
+    [
+        (Identity("a", "slave"), Identity("a", "slave"), True),
+        (Identity("a", "slave", "h"), Identity("a", "slave"), False),
+        (Identity("a", "slave"), Identity("a", "slave", "h"), False),
+        (Identity("a", "master"), Identity("a", "master"), False),
+    ],
+)
+def test_a_replica_without_a_link_is_no_copy(known: Identity, now: Identity, expected: bool) -> None:
+    assert known.lacks_copy(now) == expected

@@ -1,14 +1,13 @@
 """A replica that is promoted while it is scanned: another one is read, or the scan pauses; no primary unasked."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import redis
 
 from collectors.keyscan import runner, starting
-from collectors.keyscan.brake import BRAKES, GENTLE
+from collectors.keyscan.brake import BRAKES, interval
 from collectors.keyscan.models import Scan, ScanShard, ScanState
 from collectors.keyscan.options import ScanOptions
 from collectors.keyscan.progress import State
@@ -68,7 +67,7 @@ def is_known_as_replica(server: Valkey, of: Valkey) -> Callable[[], bool]:
 def test_it_reads_no_primary_that_was_a_replica_when_it_began(
     servers: list[Valkey], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(BRAKES, "gentle", replace(GENTLE, share=0.02))
+    monkeypatch.setitem(BRAKES, "gentle", interval(3.0))
     monkeypatch.setattr(runner, "REPLICA_PATIENCE_SECONDS", 0.5)
     primary, replica = servers[0], servers[3]
     scan = starting.start(cluster_cache(servers), ScanOptions(), "gentle")
