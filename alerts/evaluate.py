@@ -198,7 +198,10 @@ class Book:
         self.caches = {cache.id: cache for cache in caches}
         self.tick, self.at = tick, moment(tick)
         self.switched_off = switched_off
-        found = {(alert.rule_id, alert.target): alert for alert in known}
+        known = list(known)
+        # Those of deleted rules have only their target left, and several may share one.
+        self.orphans = [alert for alert in known if alert.rule_id is None and alert.state != Alert.State.RESOLVED]
+        found = {(alert.rule_id, alert.target): alert for alert in known if alert.rule_id is not None}
         self.active = {key: alert for key, alert in found.items() if alert.state != Alert.State.RESOLVED}
         self.firings = {key: alert.firings for key, alert in found.items()}
         self.seen: set[tuple[int | None, str]] = set()
@@ -276,12 +279,12 @@ class Book:
 
     def close_missing(self, known: set[int], sound: set[int]) -> None:
         """End alerts whose node left or whose rule no longer looks there, saying so; keep those of broken rules."""
+        for alert in self.orphans:
+            self.close(alert, Reason.RULE_DELETED)
         for key, alert in self.active.items():
             if key in self.seen or (alert.rule_id in known and alert.rule_id not in sound):
                 continue
-            if alert.rule_id is None:
-                self.close(alert, Reason.RULE_DELETED)
-            elif alert.rule_id in known and alert.target[:1] in {"n", "p"} and not self._is_present(alert):
+            if alert.rule_id in known and alert.target[:1] in {"n", "p"} and not self._is_present(alert):
                 self.close(alert, Reason.NODE_LEFT)
             else:
                 self.close(alert, Reason.RULE_CHANGED)

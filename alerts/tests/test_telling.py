@@ -260,6 +260,18 @@ def test_a_deleted_rule_ends_its_incident_with_that_reason(watched: Fleet) -> No
     assert "rule deleted" in Delivery.objects.get(kind="resolve").payload["text"]
 
 
+def test_deleted_rules_end_all_their_alerts_of_one_node(watched: Fleet) -> None:
+    for number in range(3):
+        rule(f"more-{number}")
+    watched.poll(0.95, 0.5, 0.5)
+    Rule.objects.all().delete()
+    rule("other", metric="keys")
+
+    watched.poll(0.95, 0.5, 0.5)
+
+    assert not Alert.objects.active().exists()
+
+
 def test_a_rule_turned_off_ends_its_incident(watched: Fleet) -> None:
     watched.poll(0.95, 0.5, 0.5)
     Rule.objects.update(is_enabled=False)
