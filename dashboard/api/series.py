@@ -27,7 +27,7 @@ LINES_OF_A_CACHE = 4
 
 
 class SeriesQuery(Schema):
-    metric: list[Annotated[str, Field(min_length=1, max_length=500)]] = Field(
+    metric: list[Annotated[str, Field(min_length=1, max_length=2_000)]] = Field(
         min_length=1, max_length=METRIC_CEILING, description="Names of metrics, repeated or separated by commas."
     )
     from_: str = Field("", alias="from", max_length=40, description="Epoch seconds or ISO 8601; an hour before `to`.")
