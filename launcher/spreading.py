@@ -76,4 +76,10 @@ def is_broken_off(session: pytest.Session) -> bool:
 def is_wanted_later(items: list[pytest.Item], file: str, name: str) -> bool:
     """Return whether a file behind this one asks for the fixture."""
     last = max(index for index, item in enumerate(items) if item.nodeid.startswith(f"{file}::"))
-    return any(name in getattr(item, "fixturenames", ()) for item in items[last + 1 :])
+    return any(asks_for(item, name) for item in items[last + 1 :])
+
+
+def asks_for(item: pytest.Item, name: str) -> bool:
+    """Return whether a test wants this fixture, and not a parameter of its own that has the same name."""
+    own = getattr(item, "callspec", None)
+    return name in getattr(item, "fixturenames", ()) and not (own and name in own.params)

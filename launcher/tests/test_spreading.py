@@ -9,7 +9,7 @@ import pytest
 
 from launcher import spreading
 from launcher.checkout import ROOT
-from launcher.spreading import WHOLE, WholeFirst, is_wanted_later, lent
+from launcher.spreading import WHOLE, WholeFirst, asks_for, is_wanted_later, lent
 
 
 class Run:
@@ -116,6 +116,6 @@ def test_every_file_that_goes_first_exists(file: str) -> None:
 
 
 def test_what_is_lent_is_lent_to_files_that_go_first(request: pytest.FixtureRequest) -> None:
-    asking = [item for item in request.session.items if {"product", "demos"} & set(getattr(item, "fixturenames", ()))]
+    asking = [item for item in request.session.items if any(asks_for(item, name) for name in ("product", "demos"))]
 
     assert {item.nodeid.split("::", 1)[0] for item in asking} <= set(WHOLE)
