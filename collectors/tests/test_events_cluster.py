@@ -19,7 +19,7 @@ from launcher.waiting import until
 CacheAt = Callable[..., Cache]
 StartCluster = Callable[..., list[Valkey]]
 StartValkey = Callable[..., Valkey]
-UNREADABLE = {"run_id": "", "uptime": "not a number"}
+UNREADABLE = {"run_id": "", "process": "", "uptime": "not a number"}
 
 
 def watched_cluster(poller: Poller, cache_at: CacheAt, servers: list[Valkey]) -> Cache:

@@ -113,7 +113,7 @@ def test_it_says_why_there_are_no_figures_at_all(row: Row, words: str) -> None:
         ({"topology": "standalone"}, 1, 1, "Valkey standalone · 1 node"),
         ({"engine": "redis", "topology": ""}, 0, 0, "Redis"),
         ({"engine": "", "topology": ""}, 0, 0, "not known yet"),
-        ({"engine": "memcached", "topology": "sharded"}, 4, 4, "Memcached sharded by clients · 4 shards, 4 nodes"),
+        ({"engine": "memcached", "topology": "sharded"}, 4, 4, "Memcached sharded by clients · 4 nodes"),
     ],
 )
 def test_it_tells_engine_and_size(given: dict[str, Any], nodes: int, primaries: int, words: str) -> None:
