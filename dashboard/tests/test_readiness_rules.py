@@ -80,7 +80,7 @@ def test_clusters_keep_a_fifth_for_a_replica(kind: dict[str, Any], level: float,
     assert mark("replica-memory", **kind, memory=level) == expected
 
 
-PRIMARIES: tuple[tuple[dict[str, Any], int, float, Mark], ...] = (
+PRIMARIES: tuple[tuple[dict[str, Any], int | None, float, Mark], ...] = (
     (REDIS, 0, 0.9, CARE),
     (REDIS, 1, 0.81, READY),
     (REDIS, 1, 0.901, NOT_READY),
