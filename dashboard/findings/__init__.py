@@ -37,6 +37,7 @@ FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
     memory.evictions,
     memory.will_evict,
     memory.no_limit,
+    service.monitoring_gone,
     service.monitoring_away,
     service.monitoring_silent,
     *upkeep.FINDINGS,

@@ -33,6 +33,17 @@ def monitoring_away(watched: Watched) -> Finding | None:
     return notice(sentence, _("no Cloud Monitoring"), age, CHARTS)
 
 
+def monitoring_gone(watched: Watched) -> Finding | None:
+    """Only Cloud Monitoring could tell of the cache, and no project is left to ask for it."""
+    if not watched.is_remote or watched.cache.is_paused or watched.service or watched.feed:
+        return None
+    sentence = _(
+        "Nobody reads %(name)s: its nodes are not polled, and no Google Cloud project here has it. Add its project,"
+        " or let its nodes be polled"
+    )
+    return Finding(State.WARNING, sentence % {"name": watched.cache.name}, _("nobody reads it"), "", "")
+
+
 def monitoring_silent(watched: Watched) -> Finding | None:
     """Cloud Monitoring answers, but tells nothing new of a cache that nobody else tells of."""
     feed, at = watched.feed, watched.latest.at if watched.latest else None

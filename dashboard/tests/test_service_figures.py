@@ -168,6 +168,18 @@ def test_a_service_that_does_not_answer_is_a_warning_where_nobody_else_tells() -
     assert "no route" in found.sentence
 
 
+def test_a_cache_that_lost_its_project_is_read_by_nobody() -> None:
+    found = service.monitoring_gone(remote(feed=None))
+
+    assert found
+    assert "Add its project" in found.sentence
+
+
+def test_a_cache_with_a_project_or_with_nodes_is_read() -> None:
+    assert service.monitoring_gone(remote()) is None
+    assert service.monitoring_gone(watched()) is None
+
+
 def test_a_service_that_does_not_answer_is_a_notice_where_nodes_are_read() -> None:
     found = service.monitoring_away(replace(watched(), feed=AWAY))
 
