@@ -85,6 +85,7 @@ def test_it_reads_no_primary_that_was_a_replica_when_it_began(
 
     primary.start()
     until(is_known_as_replica(primary, servers[1]), "the old primary is a replica")
+    until(lambda: "master_link_status:up" in str(primary.ask("INFO", "replication")), "it has the keys again")
     starting.resume(scan)
     starting.set_brake(scan, "fast")
     thread.join(PATIENCE_SECONDS)
