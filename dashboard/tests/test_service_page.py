@@ -256,6 +256,15 @@ def test_an_instance_without_a_cache_is_left_alone() -> None:
     assert not Event.objects.exists()
 
 
+def test_a_refresh_brings_the_service_s_news_to_where_they_stand() -> None:
+    in_cloud(cache_with_nodes())
+
+    refreshed = client_of().get("/caches/game/", headers={"HX-Request": "true"}).content.decode()
+
+    assert '<section class="panel" id="service" hx-swap-oob="true"' in refreshed
+    assert "hx-swap-oob" not in client_of().get("/caches/game/").content.decode()
+
+
 def test_a_refresh_without_news_is_no_page() -> None:
     instance = in_cloud(cache_with_nodes())
     client = client_of()

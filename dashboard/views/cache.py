@@ -41,7 +41,7 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
     context |= {"version": version, "refused": refusals(watched.node_ids), "many": len(watched.nodes) > MANY_NODES}
     context |= {"switched_off": off, "service": service}
     if is_refresh(request):
-        return render(request, "dashboard/_cache.html", context)
+        return render(request, "dashboard/_cache_news.html", context)
     told = service_charts.of(watched)
     shown = () if watched.is_remote else charts_of(watched.cache.engine)
     specs = [chart.spec() for chart in (*shown, *(told.charts if told else ()))]
