@@ -1,5 +1,9 @@
 """Error answers: JSON below /api/, pages elsewhere."""
 
+import logging
+import sys
+
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -9,6 +13,11 @@ from collectors.failures import printable
 
 API_PREFIX = "/api/"
 SENTENCE_LIMIT = 1_000
+# A PostgreSQL that restarts is back within seconds.
+RETRY_AFTER = 5
+AWAY = (OperationalError, InterfaceError)
+
+logger = logging.getLogger(__name__)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -41,9 +50,24 @@ def wrong_method(request: HttpRequest, allowed: str) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer what a view raised; Django calls this while the exception is handled."""
+    cause = sys.exc_info()[1]
+    if isinstance(cause, AWAY):
+        logger.warning("The database did not answer %s: %s", request.path, printable(str(cause), SENTENCE_LIMIT))
+        return database_away(request)
     if request.path_info.startswith(API_PREFIX):
         return json_error("Shardwatch made an error; the log of the web process says why.", 500)
     return defaults.server_error(request)
+
+
+def database_away(request: HttpRequest) -> HttpResponse:
+    """Say that the database is away: 503, and when to ask again."""
+    if request.path_info.startswith(API_PREFIX):
+        answer: HttpResponse = json_error(_("The database does not answer; ask again in a few seconds."), 503)
+    else:
+        answer = render(request, "503.html", status=503)
+    answer["Retry-After"] = str(RETRY_AFTER)
+    return answer
 
 
 def json_error(sentence: str, status: int) -> JsonResponse:

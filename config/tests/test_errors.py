@@ -5,7 +5,9 @@ from io import StringIO
 from urllib.parse import quote
 
 import pytest
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db.utils import ConnectionHandler
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, override_settings
 from django.urls import include, path
@@ -18,6 +20,12 @@ from fleet.models import Cache
 
 def broken(request: HttpRequest) -> HttpResponse:
     raise RuntimeError("the password is hush-hush")
+
+
+def away(request: HttpRequest) -> HttpResponse:
+    nobody = ConnectionHandler({"default": {**settings.DATABASES["default"], "HOST": "127.0.0.1", "PORT": "1"}})
+    nobody["default"].ensure_connection()
+    raise AssertionError("somebody answered")
 
 
 def suspicious(request: HttpRequest) -> HttpResponse:
@@ -34,6 +42,8 @@ handler404 = "config.errors.not_found"
 handler500 = "config.errors.server_error"
 urlpatterns = [
     path("broken/", broken),
+    path("away/", away),
+    path("api/v1/away/", away),
     path("suspicious/", suspicious),
     path("closed/", closed),
     path("api/v1/broken/", broken),
@@ -49,6 +59,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls("config.tests.test_errors"
         ("/closed/", 403, "You need a key."),
         ("/suspicious/", 400, "Bad request"),
         ("/broken/", 500, "The caches are watched all the same."),
+        ("/away/", 503, "The database does not answer"),
     ],
 )
 def test_it_says_calmly_what_happened(address: str, status: int, words: str) -> None:
@@ -151,7 +162,7 @@ def test_it_shows_a_missing_page_to_visitors_too() -> None:
     assert Client().get("/nothing/").status_code == 404
 
 
-@pytest.mark.parametrize(("address", "status"), [("/api/v1/broken/", 500), ("/api/v1/nothing", 404)])
+@pytest.mark.parametrize(("address", "status"), [("/api/v1/broken/", 500), ("/api/v1/away/", 503), ("/api/v1/nothing", 404)])
 def test_it_answers_programs_in_json(address: str, status: int) -> None:
     client = client_of(Role.VIEWER)
     client.raise_request_exception = False
@@ -159,6 +170,17 @@ def test_it_answers_programs_in_json(address: str, status: int) -> None:
     answer = client.get(address)
 
     assert (answer.status_code, list(answer.json())) == (status, ["error"])
+
+
+@pytest.mark.parametrize("address", ["/away/", "/api/v1/away/"])
+def test_it_says_when_to_ask_an_absent_database_again(address: str, log: StringIO) -> None:
+    client = client_of(Role.VIEWER)
+    client.raise_request_exception = False
+
+    answer = client.get(address)
+
+    assert answer["Retry-After"] == "5"
+    assert ("Connection refused" in log.getvalue(), "Traceback" in log.getvalue()) == (True, False)
 
 
 def test_it_refuses_a_foreign_host_name() -> None:
