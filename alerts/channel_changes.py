@@ -15,6 +15,7 @@ from alerts.channel import ChannelKind
 from alerts.channels import KINDS, kind_of
 from alerts.message import Message, Severity
 from alerts.models import Channel, Incident, Reason
+from fleet.locking import locked
 from fleet.registration import ConflictError
 from fleet.secrets import Secret, SecretUnreadableError
 
@@ -75,18 +76,18 @@ def change(
     before = stored_settings(channel)
     settings = checked_settings(kind_of(channel.kind), given, before)
     with transaction.atomic():
-        locked = Channel.objects.select_for_update().get(pk=channel.pk)
-        if locked.revision != revision:
+        row = locked(channel)
+        if row.revision != revision:
             raise ConflictError(_("Somebody changed this channel meanwhile. Look at it again."))
         # What is empty and was not known when the channel was made is no change.
         told = sorted(name for name in settings if (settings[name] or None) != (before.get(name) or None))
-        set_fields(locked, name, settings, fallback)
-        locked.revision += 1
-        locked.save()
-        AuditEntry.record(by, "channel.change", locked.name, settings=", ".join(told))
+        set_fields(row, name, settings, fallback)
+        row.revision += 1
+        row.save()
+        AuditEntry.record(by, "channel.change", row.name, settings=", ".join(told))
         if told:
-            repair.mend(locked)
-    return locked
+            repair.mend(row)
+    return row
 
 
 def set_fields(channel: Channel, name: str, settings: Mapping[str, Any], fallback: Channel | None) -> None:
@@ -101,19 +102,20 @@ def set_fields(channel: Channel, name: str, settings: Mapping[str, Any], fallbac
 
 def delete(by: User, channel: Channel) -> None:
     with transaction.atomic():
+        locked(channel).delete()
         AuditEntry.record(by, "channel.delete", channel.name, kind=channel.kind)
-        channel.delete()
 
 
 def mend_by_hand(by: User, channel: Channel) -> None:
     with transaction.atomic():
-        repair.mend(channel)
+        repair.mend(locked(channel))
         AuditEntry.record(by, "channel.mend", channel.name)
 
 
 def send_test(by: User, channel: Channel, link: str = "") -> Incident:
     """Send a test on the road of real pages, and its end behind it; return the incident that it is."""
     with transaction.atomic(), translation.override("en"):
+        channel = locked(channel)
         AuditEntry.record(by, "channel.test", channel.name)
         subject = f"test of channel {channel.pk}"
         for old in Incident.objects.open().filter(subject=subject):

@@ -14,6 +14,7 @@ from alerts.matchers import MatcherError
 from alerts.models import Channel
 from alerts.route import Route, Step, Tree
 from alerts.text import storable
+from fleet.locking import locked
 
 HOURS = ("weekdays", "starts", "ends", "zone")
 FIELDS = ("name", "position", "matchers", "group_by", "interval_seconds", "repeat_seconds", "goes_on", *HOURS)
@@ -29,15 +30,19 @@ def add(by: User, parent: Route, given: Mapping[str, Any], channels: Iterable[Ch
     made = Route(parent=parent)
     if Route.objects.count() >= ROUTES_LIMIT or depth(parent) >= DEPTH_LIMIT:
         raise ValidationError(_("The tree is large enough: join routes before you add more."))
-    _save(made, given, channels)
-    AuditEntry.record(by, "route.add", made.name)
+    with transaction.atomic():
+        _locked(parent)
+        _save(made, given, channels)
+        AuditEntry.record(by, "route.add", made.name)
     return made
 
 
 def change(by: User, route: Route, given: Mapping[str, Any], channels: Iterable[Channel] | None) -> Route:
     """Change a route; fields and channels that are not given stay. Raise ValidationError, by field."""
-    _save(route, given, channels)
-    AuditEntry.record(by, "route.change", route.name)
+    with transaction.atomic():
+        _locked(route)
+        _save(route, given, channels)
+        AuditEntry.record(by, "route.change", route.name)
     return route
 
 
@@ -46,8 +51,8 @@ def delete(by: User, route: Route) -> None:
     if route.parent_id is None:
         raise ValidationError(_("The first route takes what no other takes: it stays."))
     with transaction.atomic():
+        _locked(route).delete()
         AuditEntry.record(by, "route.delete", route.name)
-        route.delete()
 
 
 def add_step(by: User, route: Route, after_seconds: int, channels: Sequence[Channel]) -> Step:
@@ -59,7 +64,7 @@ def add_step(by: User, route: Route, after_seconds: int, channels: Sequence[Chan
     if route.steps.count() >= STEPS_LIMIT:
         raise ValidationError({"after_seconds": _("Give at most %(limit)d steps.") % {"limit": STEPS_LIMIT}})
     with transaction.atomic():
-        made = Step.objects.create(route=route, after_seconds=after_seconds)
+        made = Step.objects.create(route=_locked(route), after_seconds=after_seconds)
         made.channels.set(channels)
         AuditEntry.record(by, "route.add-step", route.name)
     return made
@@ -67,8 +72,14 @@ def add_step(by: User, route: Route, after_seconds: int, channels: Sequence[Chan
 
 def delete_step(by: User, step: Step) -> None:
     with transaction.atomic():
+        locked(step).delete()
         AuditEntry.record(by, "route.delete-step", step.route.name)
-        step.delete()
+
+
+def _locked(route: Route) -> Route:
+    """Lock a route, and the whole tree before it: nothing is added below a branch that is on its way out."""
+    list(Route.objects.filter(parent=None).select_for_update(no_key=True))
+    return locked(route)
 
 
 def fill(route: Route, given: Mapping[str, Any]) -> Route:
@@ -81,11 +92,9 @@ def fill(route: Route, given: Mapping[str, Any]) -> Route:
 
 
 def _save(route: Route, given: Mapping[str, Any], channels: Iterable[Channel] | None) -> None:
-    fill(route, given)
-    with transaction.atomic():
-        route.save()
-        if channels is not None:
-            route.channels.set(channels)
+    fill(route, given).save()
+    if channels is not None:
+        route.channels.set(channels)
 
 
 def check(route: Route) -> None:

@@ -15,6 +15,7 @@ from alerts.rule import Override, Rule
 from alerts.spec import Spec
 from alerts.spec_form import SpecError, read_spec, written
 from alerts.text import storable
+from fleet.locking import locked
 from fleet.registration import ConflictError
 
 YAML_LIMIT = 100_000
@@ -72,13 +73,15 @@ def change(by: User | None, rule: Rule, spec: Spec, revision: int | None = None)
     if spec.key != rule.key:
         raise SpecError({"rule": _("A rule keeps its name: incidents and silences know it by that.")})
     with transaction.atomic():
-        locked = _locked(rule, revision)
-        locked.text, locked.edited_at = written(spec), timezone.now()
-        locked.failed_at, locked.failed_words = None, ""
-        locked.revision += 1
-        locked.save()
-        AuditEntry.record(by, "rule.change", locked.key)
-    return locked
+        row = locked(rule)
+        if revision is not None and row.revision != revision:
+            raise ConflictError(_("Somebody changed this rule meanwhile. Look at it again."))
+        row.text, row.edited_at = written(spec), timezone.now()
+        row.failed_at, row.failed_words = None, ""
+        row.revision += 1
+        row.save()
+        AuditEntry.record(by, "rule.change", row.key)
+    return row
 
 
 def switch(by: User | None, rule: Rule, is_enabled: bool) -> bool:
@@ -96,15 +99,8 @@ def delete(by: User | None, rule: Rule) -> None:
     if rule.origin == Rule.Origin.PACK:
         raise ValidationError(_("Rules of the default pack come back at the next start: switch it off instead."))
     with transaction.atomic():
+        locked(rule).delete()
         AuditEntry.record(by, "rule.delete", rule.key)
-        rule.delete()
-
-
-def _locked(rule: Rule, revision: int | None) -> Rule:
-    locked = Rule.objects.select_for_update().get(pk=rule.pk)
-    if revision is not None and locked.revision != revision:
-        raise ConflictError(_("Somebody changed this rule meanwhile. Look at it again."))
-    return locked
 
 
 def add_override(by: User, rule: Rule, override: Override) -> Override:
@@ -116,7 +112,7 @@ def add_override(by: User, rule: Rule, override: Override) -> Override:
     except SpecError as error:
         raise ValidationError(next(iter(error.errors.values()))) from error
     with transaction.atomic():
-        override.rule = rule
+        override.rule = locked(rule)
         override.save()
         AuditEntry.record(by, "override.add", rule.key)
     return override
@@ -124,5 +120,5 @@ def add_override(by: User, rule: Rule, override: Override) -> Override:
 
 def delete_override(by: User, override: Override) -> None:
     with transaction.atomic():
+        locked(override).delete()
         AuditEntry.record(by, "override.delete", override.rule.key)
-        override.delete()

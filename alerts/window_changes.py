@@ -14,6 +14,7 @@ from alerts import hours
 from alerts.silence_changes import checked_comment, parsed
 from alerts.text import storable
 from alerts.window import Window
+from fleet.locking import locked
 
 LONGEST = timedelta(days=731)
 LIMIT = 200
@@ -59,5 +60,5 @@ def add(by: User, window: Window, comment: str) -> Window:
 
 def delete(by: User, window: Window) -> None:
     with transaction.atomic():
+        locked(window).delete()
         AuditEntry.record(by, "window.delete", ", ".join(window.matchers)[:200])
-        window.delete()

@@ -9,6 +9,7 @@ from django.utils import timezone
 from accounts.models import AuditEntry, User
 from collectors import events, probe, topology
 from fleet import registration
+from fleet.locking import locked
 from fleet.models import Cache
 from fleet.registration import FIELDS, SECRET_FIELDS
 
@@ -47,8 +48,8 @@ def change(by: User, cache: Cache, given: Mapping[str, Any], revision: int) -> t
 
 def delete(by: User, cache: Cache) -> None:
     with transaction.atomic():
+        locked(cache).delete()
         AuditEntry.record(by, "cache.delete", cache.name, address=cache.address)
-        cache.delete()
 
 
 def try_connection(cache: Cache, given: Mapping[str, Any]) -> list[probe.StepResult]:
