@@ -12,8 +12,8 @@ from pytest_django.fixtures import Settings
 from alerts import evaluate, measures, pack, scene, trial
 from alerts.alert import Alert
 from alerts.gates import GATES
+from alerts.packs.service import SERVICE_PACK
 from alerts.rule import Rule
-from alerts.service_pack import SERVICE_PACK
 from alerts.spec_form import SpecError, read_spec, written
 from alerts.tests.judged import rule
 from collectors.cloud import rollups

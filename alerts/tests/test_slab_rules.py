@@ -10,9 +10,9 @@ from pytest_django.fixtures import Settings
 from alerts import pack
 from alerts.alert import Alert
 from alerts.gates import GATES
+from alerts.packs.slabs import SLAB_PACK
 from alerts.rule import Rule
 from alerts.scene import Watched
-from alerts.slab_pack import SLAB_PACK
 from alerts.tests.judged import Fleet, fleet
 from collectors import samples
 from collectors.metrics.hot import HOT_NAMES
