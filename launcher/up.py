@@ -23,6 +23,8 @@ from launcher.waiting import until
 
 READY_SECONDS = 60.0
 TRIM_SECONDS = 60.0
+# After a note that could not be written: scripts read the pids there.
+NOTE_RETRY_SECONDS = 5.0
 ADMIN = "admin"
 
 OnReady = Callable[[], None]
@@ -166,7 +168,7 @@ def _watch(data: Data, supervisor: Supervisor) -> None:
         has_news |= supervisor.tend()
         if has_news and time.monotonic() >= note_at:
             has_news = not _try_to_note(data, supervisor)
-            note_at = time.monotonic() + TRIM_SECONDS if has_news else 0.0
+            note_at = time.monotonic() + NOTE_RETRY_SECONDS if has_news else 0.0
         if time.monotonic() > trim_at:
             # Trimming is what frees a little room on a full disk; where it cannot, the next minute tries again.
             with contextlib.suppress(OSError):
