@@ -57,6 +57,7 @@ class Cause(StrEnum):
     NO_NODE_LIST = auto()
     SASL_EXPECTED = auto()
     MAX_CONNS = auto()
+    BINARY_EXPECTED = auto()
 
 
 SENTENCES = {
@@ -93,7 +94,9 @@ SENTENCES = {
     Cause.TLS_CERTIFICATE: _("The server's certificate was not accepted: %(words)s"),
     Cause.TLS_CLIENT_CERTIFICATE: _("The server wants a client certificate, or does not accept the one given."),
     Cause.TLS_OTHER: _("The TLS handshake failed: %(words)s"),
-    Cause.TLS_EXPECTED: _("The server closed the connection at once. It probably expects TLS: use rediss://."),
+    Cause.TLS_EXPECTED: _(
+        "The server closed the connection at once. It probably expects TLS: use rediss:// or memcacheds://."
+    ),
     Cause.PASSWORD_MISSING: _("The server wants a password, and perhaps a user."),
     Cause.PASSWORD_WRONG: _("The password is wrong, or the server wants a user as well."),
     Cause.USER_OR_PASSWORD_WRONG: _("The user or the password is wrong, or the user is turned off."),
@@ -108,13 +111,15 @@ SENTENCES = {
         "The server accepts connections but does not answer. It may be stopped or stuck in a slow command."
     ),
     Cause.CUT: _("The server closed the connection in the middle of its answer."),
-    Cause.TOO_LONG: _("The answer is too long. This is hardly a Redis or Valkey server."),
-    Cause.GARBAGE: _("The answer is not in Redis' protocol. Another kind of server listens there: %(words)s"),
+    Cause.TOO_LONG: _("The answer is too long. Another kind of server may listen there."),
+    Cause.GARBAGE: _(
+        "The answer is not in the protocol that the address names. Another kind of server listens there: %(words)s"
+    ),
     Cause.NOT_INFO: _("The server answered INFO with something else. It may be a proxy or another kind of server."),
-    Cause.HTTP: _("A web server listens there, not Redis or Valkey. Check the port."),
+    Cause.HTTP: _("A web server listens there. Check the port."),
     Cause.MEMCACHED: _(
-        "Memcached listens there. Begin the address with memcached://, or with memcached+discovery:// for a discovery"
-        " endpoint."
+        "Memcached listens there. Begin the address with memcached:// (memcacheds:// with TLS), or with"
+        " memcached+discovery:// for a discovery endpoint."
     ),
     Cause.SENTINEL: _("This is a Sentinel, which holds no data. Give the address of the server that it watches."),
     Cause.NO_LAYOUT: _(
@@ -135,10 +140,14 @@ SENTENCES = {
         " begin its address with memcached://."
     ),
     Cause.SASL_EXPECTED: _(
-        "The server closed the connection at once. It probably wants TLS (memcacheds://), or SASL over the binary"
-        " protocol: Shardwatch signs in over the text protocol (-Y)."
+        "The server wants SASL, which needs the binary protocol; Shardwatch reads over the text protocol. Start"
+        " Memcached without -S; with -Y FILE it asks for a login over the text protocol."
     ),
     Cause.MAX_CONNS: _("The server accepts no more connections: it has reached its limit (maxconns, -c)."),
+    Cause.BINARY_EXPECTED: _(
+        "The server speaks Memcached's binary protocol only; Shardwatch reads over the text protocol. Start Memcached"
+        " without -B binary."
+    ),
 }
 
 

@@ -328,6 +328,18 @@ async def attach(sock: socket.socket, host: str, context: ssl.SSLContext | None,
 
 async def log_in(link: Link, access: Access) -> None:
     """Send AUTH where credentials are set. Raise ReadError where the server does not take them."""
+    place, tls = link.peer, link.tls
+    try:
+        await _log_in(link, access)
+    except ReadError as failure:
+        look_again = link.dialect.look_again if failure.step is Step.TLS else None
+        reason = await look_again(place, tls) if look_again and place else None
+        if reason is None:
+            raise
+        raise reason from failure
+
+
+async def _log_in(link: Link, access: Access) -> None:
     access = await access.complete()
     command = link.dialect.login(access)
     if link.dialect.door and not await _is_locked(link, link.dialect.door, command is not None):

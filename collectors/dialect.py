@@ -1,6 +1,7 @@
 """What differs on the wire between kinds of servers; connections, rounds and polls are the same for all of them."""
 
-from collections.abc import Callable, Sequence
+import ssl
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,4 +45,6 @@ class Dialect:
     nonsense: Cause
     # Refused until one has signed in. A server that answers it would take our credentials for data, and keep them.
     door: Command | None = None
+    # Asks the server at an IP address and port once more why it hung up, where that may have several reasons.
+    look_again: Callable[[tuple[str, int], ssl.SSLObject | None], Awaitable[ReadError | None]] | None = None
     names_connections: bool = True

@@ -31,6 +31,9 @@ ERROR_REPLIES: tuple[tuple[str, Step | None, Cause], ...] = (
     ("CLIENT_ERROR authentication failure", Step.AUTH, Cause.USER_OR_PASSWORD_WRONG),
 )
 
+# How Memcached answers what it does not understand, or turns clients away.
+OF_MEMCACHED = (b"ERROR\r\n", b"ERROR Too many open connections", b"CLIENT_ERROR", b"SERVER_ERROR")
+
 # OpenSSL's numbers of certificate faults (X509_V_ERR_...).
 CERTIFICATE_FAULTS = {
     7: Cause.TLS_UNKNOWN_CA,
@@ -77,10 +80,10 @@ def from_error_reply(words: str, step: Step) -> ReadError:
 
 
 def from_opening(opening: bytes, step: Step) -> ReadError:
-    """Return the failure that bytes outside of Redis' protocol mean, told by their beginning."""
+    """Return the failure that bytes outside of the protocol mean, told by their beginning."""
     if opening.startswith(b"HTTP/"):
         return ReadError(step, Cause.HTTP)
-    if opening.startswith((b"ERROR\r\n", b"CLIENT_ERROR")):
+    if opening.startswith(OF_MEMCACHED):
         return ReadError(step, Cause.MEMCACHED)
     # An alert or a handshake record of TLS 1.x.
     if opening[:2] in {b"\x15\x03", b"\x16\x03"}:

@@ -76,7 +76,10 @@ def parse_addresses(text: str) -> tuple[list[Address], Credentials]:
     if len({address.protocol for address in addresses}) > 1:
         raise AddressError(_("All servers of one cache begin alike: redis://, memcached:// or memcached+discovery://."))
     if len({address.tls for address in addresses}) > 1:
-        raise AddressError(_("Use either redis:// or rediss:// for all servers of one cache, not both."))
+        raise AddressError(
+            _("Use either %(plain)s:// or %(tls)s:// for all servers of one cache, not both.")
+            % {"plain": addresses[0].protocol, "tls": WITH_TLS[addresses[0].protocol]}
+        )
     if len(addresses) > 1 and addresses[0].protocol is Protocol.DISCOVERY:
         raise AddressError(_("Name one discovery endpoint only: it knows all nodes of its cache."))
     if len(set(addresses)) < len(addresses):
@@ -97,12 +100,16 @@ def parse_address(part: str) -> tuple[Address, Credentials]:
         raise AddressError(_("The port must be a number from 1 to 65535."))
     if url.scheme not in SCHEMES:
         raise AddressError(
-            _("The address begins with %(scheme)s://; use redis://, with TLS rediss://, or memcached://.")
+            _(
+                "The address begins with %(scheme)s://; use redis:// or memcached://, with TLS rediss:// or"
+                " memcacheds://."
+            )
             % {"scheme": url.scheme[:20]}
         )
     protocol, tls = SCHEMES[url.scheme]
     if not url.hostname or any(not c.isprintable() or c.isspace() for c in url.hostname):
-        raise AddressError(_("The address has no host; write redis://host:6379."))
+        example = f"{url.scheme}://host:{DEFAULT_PORTS[protocol]}"
+        raise AddressError(_("The address has no host; write %(example)s.") % {"example": example})
     if url.path.strip("/") not in {"", "0"} or url.query or url.fragment:
         raise AddressError(_("Leave out what follows the port: Shardwatch reads all databases of a server."))
     credentials = Credentials(unquote(url.username or ""), unquote(url.password or ""))

@@ -7,6 +7,7 @@ import hiredis
 from collectors.connections import Access
 from collectors.dialect import MISSING, Dialect
 from collectors.failures import Cause, ReadError, from_opening
+from collectors.memcached.binary import look_again
 from collectors.protocol import Command
 from collectors.steps import Step
 
@@ -127,10 +128,11 @@ MEMCACHED = Dialect(
     pack,
     login,
     opening,
-    Cause.SASL_EXPECTED,
+    Cause.TLS_EXPECTED,
     STATS,
     Step.STATS,
     Cause.NOT_STATS,
     door=DOOR,
+    look_again=look_again,
     names_connections=False,
 )

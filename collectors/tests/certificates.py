@@ -1,5 +1,6 @@
 """Certificates made for one test run: an authority, and what it signs."""
 
+import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +24,12 @@ class Pair:
         paths[0].write_text(self.certificate)
         paths[1].write_text(self.key)
         return str(paths[0]), str(paths[1])
+
+    def context(self, directory: Path) -> ssl.SSLContext:
+        """Return how a server speaks TLS with this certificate."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*self.files(directory, "double"))
+        return context
 
 
 class Authority:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from pytest_django.fixtures import Settings
 from collectors import leases, poll, samples
 from collectors.models import NodeStatus
 from collectors.pool import Pool
+from collectors.tests.memcached import open_to_all
 from collectors.tests.peers import Peer, Script
 from fleet.models import Cache, Node
 from fleet.secrets import Secret
@@ -88,3 +90,14 @@ def peer() -> Iterator[Callable[[Script], Peer]]:
 @pytest.fixture
 def short_timeouts(settings: Settings) -> None:
     settings.POLL_CONNECT_TIMEOUT_SECONDS = settings.POLL_COMMAND_TIMEOUT_SECONDS = 0.5
+
+
+@pytest.fixture
+def sasl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """Return the options of a memcached that asks for SASL, which does not start without a configuration."""
+    directory = tmp_path / "sasl"
+    directory.mkdir()
+    (directory / "memcached.conf").write_text("mech_list: plain\n")
+    open_to_all(directory)
+    monkeypatch.setenv("SASL_CONF_PATH", str(directory))
+    return ("-S",)

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Mapping
+from pathlib import Path
 
 from collectors.tests.peers import Script
 
@@ -17,6 +18,14 @@ def answers(replies: Mapping[str, bytes], seen: list[str] | None = None) -> Scri
             connection.sendall(next((reply for name, reply in replies.items() if line.startswith(name)), b"ERROR\r\n"))
 
     return script
+
+
+def open_to_all(directory: Path) -> None:
+    """Let a server that dropped its rights read the files in a directory of a test."""
+    for folder in (directory, *list(directory.parents)[:3]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    for file in directory.iterdir():
+        file.chmod(file.stat().st_mode | 0o044)
 
 
 def node_list(version: object, *entries: str) -> bytes:

@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -107,6 +108,16 @@ def says(*parts: bytes, then_stays: bool = False) -> Script:
             pass
 
     return script
+
+
+def over_tls(context: ssl.SSLContext, script: Script) -> Script:
+    """Run a script behind a TLS handshake."""
+
+    def handshake(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as secured:
+            script(secured)
+
+    return handshake
 
 
 def speaks_first(words: bytes) -> Script:

@@ -53,6 +53,8 @@ def test_a_server_that_loads_fails_the_step_that_was_taken(step: Step) -> None:
         (b"HTTP/1.1 400 Bad Request\r\n", Step.INFO, Cause.HTTP),
         (b"ERROR\r\n", Step.INFO, Cause.MEMCACHED),
         (b"CLIENT_ERROR bad command line", Step.INFO, Cause.MEMCACHED),
+        (b"SERVER_ERROR out of memory", Step.INFO, Cause.MEMCACHED),
+        (b"ERROR Too many open connections\r\n", Step.INFO, Cause.MEMCACHED),
         (b"\x15\x03\x01\x00\x02\x02\x46", Step.TLS, Cause.TLS_EXPECTED),
         (b"\x16\x03\x03", Step.TLS, Cause.TLS_EXPECTED),
         (b"SSH-2.0-OpenSSH_9.6\r\n", Step.INFO, Cause.GARBAGE),

@@ -12,7 +12,7 @@ from collectors.event import Event, Kind
 from collectors.failures import Cause
 from collectors.models import CommandSupport, NodeFact
 from collectors.tests.conftest import Poller, status_of
-from collectors.tests.memcached import answers
+from collectors.tests.memcached import answers, open_to_all
 from collectors.tests.peers import Peer, captured, hangs_up, says, stays_silent
 from conftest import MemcachedFactory, ValkeyFactory
 from fleet.engines import Engine
@@ -168,9 +168,7 @@ def test_refused_connections_are_counted(poller: Poller, cache_at: CacheAt, memc
 def logins(tmp_path: Path) -> Path:
     path = tmp_path / "logins"
     path.write_text("watch:secret\n")
-    path.chmod(0o644)
-    for folder in (tmp_path, *list(tmp_path.parents)[:3]):
-        folder.chmod(folder.stat().st_mode | 0o055)
+    open_to_all(tmp_path)
     return path
 
 
@@ -211,6 +209,17 @@ def test_a_password_is_never_stored_in_a_server_that_wants_none(
     assert "STAT cmd_set 0" in server.ask("stats")
 
 
+def test_a_server_with_sasl_says_what_to_do(
+    poller: Poller, cache_at: CacheAt, memcached_server: MemcachedFactory, sasl: tuple[str, ...]
+) -> None:
+    cache = cache_at(memcached_server(*sasl).url, "secret", username="watch")
+
+    poller.poll(cache)
+
+    assert (status_of(cache).failed_step, status_of(cache).failed_cause) == ("auth", Cause.SASL_EXPECTED)
+    assert "Start Memcached without -S; with -Y FILE" in status_of(cache).failed_reason
+
+
 def test_a_server_that_speaks_binary_only_is_told(
     poller: Poller, cache_at: CacheAt, memcached_server: MemcachedFactory
 ) -> None:
@@ -218,7 +227,7 @@ def test_a_server_that_speaks_binary_only_is_told(
 
     poller.poll(cache)
 
-    assert status_of(cache).failed_cause == Cause.SASL_EXPECTED
+    assert status_of(cache).failed_cause == Cause.BINARY_EXPECTED
 
 
 def test_a_redis_address_that_meets_memcached_says_what_to_write(
@@ -285,7 +294,36 @@ def test_a_server_that_says_nothing_at_all_is_told(poller: Poller, cache_at: Cac
 
     poller.poll(cache)
 
-    assert status_of(cache).failed_cause == Cause.SASL_EXPECTED
+    assert (status_of(cache).failed_step, status_of(cache).failed_cause) == ("tls", Cause.TLS_EXPECTED)
+    assert "memcacheds://" in status_of(cache).failed_reason
+
+
+def test_a_full_memcached_is_known_at_a_redis_address(
+    poller: Poller, cache_at: CacheAt, memcached_server: MemcachedFactory
+) -> None:
+    cache = cache_at(memcached_server("-c", "24").url.replace("memcached", "redis"))
+
+    poller.poll(cache)
+
+    assert status_of(cache).failed_cause == Cause.MEMCACHED
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"hello\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"STAT x" + b"y" * 90_000],
+    ids=["garbage", "web", "flood"],
+)
+def test_nobody_speaks_of_redis_to_whoever_wrote_a_memcached_address(
+    poller: Poller, cache_at: CacheAt, peer: PeerAt, settings: Settings, said: bytes
+) -> None:
+    settings.POLL_REPLY_LIMIT_BYTES = 65_536
+    cache = cache_at(at(peer(answers({"": said}))))
+
+    poller.poll(cache)
+
+    reason = status_of(cache).failed_reason
+    assert reason
+    assert "Redis" not in reason
 
 
 @pytest.mark.usefixtures("short_timeouts")
