@@ -16,7 +16,7 @@ from collectors.keyscan import abilities
 from collectors.keyscan.abilities import Abilities
 from collectors.keyscan.asker import Asker, Gate, Resting, StoppedError
 from collectors.keyscan.guards import read_info
-from collectors.keyscan.identity import PRIMARY, UNKNOWN, identity_of
+from collectors.keyscan.identity import PRIMARY, UNKNOWN, Identity, identity_of
 from collectors.keyscan.job import Job
 from collectors.keyscan.part import Part, Saved
 from collectors.keyscan.pipe import Pipe
@@ -108,7 +108,12 @@ class NodeScan:
         elif waited > settings.POLL_COMMAND_TIMEOUT_SECONDS:
             pipe.fail(ReadError(Step.INFO, Cause.SILENT))
         elif vitals and known and known.identity.is_another(vitals.identity):
-            pipe.fail(ReadError(Step.INFO, Cause.CUT))
+            pipe.fail(self._parting(vitals.identity))
+
+    def _parting(self, now: Identity) -> ReadError:
+        """Return why the walk ends at a server that is another by now."""
+        is_promoted = now.role == PRIMARY and not self.job.may_use_primary
+        return ReadError(Step.INFO, Cause.IS_PRIMARY if is_promoted else Cause.CUT)
 
     async def run(self) -> None:
         """Scan the node; the state says how it ended. It never raises."""
@@ -122,9 +127,10 @@ class NodeScan:
             if self.visited > counted:
                 tries, heard_of = 0, time.monotonic()
             if failure.cause is Cause.IS_PRIMARY:
+                self.bereft_since = self.bereft_since or time.monotonic()
+            if self.bereft_since:
                 # How long a replica is waited for is for those who watch the scan to say.
                 heard_of = time.monotonic()
-                self.bereft_since = self.bereft_since or heard_of
             if failure.cause not in PASSING or time.monotonic() - heard_of > self.job.patience_seconds:
                 self.state = State.FAILED
                 return
@@ -186,7 +192,7 @@ class NodeScan:
         now = identity_of(read_info(reply)) if isinstance(reply, bytes) else UNKNOWN
         known = self.abilities.identity if self.abilities else now
         if known.is_another(now) or known.lacks_copy(now):
-            raise ReadError(Step.INFO, Cause.CUT)
+            raise self._parting(now)
 
     async def _open(self) -> Link:
         link = await open_link(self.target.host, self.target.port, self.job.context)

@@ -155,7 +155,7 @@ class Runner:
         elif self.control.is_paused:
             self._paused_since = None
             for node in self.engine.nodes:
-                node.bereft_since = None
+                node.bereft_since = node.bereft_since and time.monotonic()
             self.control.resume()
         if state == ScanState.STOPPING:
             self.control.stop()
