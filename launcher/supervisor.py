@@ -36,7 +36,7 @@ class Service:
     before: Callable[[], None] = lambda: None
     account: Account | None = None
     stop_signal: signal.Signals = signal.SIGTERM
-    start_seconds: float = 60.0
+    start_seconds: float = 120.0
     child: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     failures: int = 0

@@ -21,7 +21,7 @@ from launcher.supervisor import TEND_SECONDS, Supervisor, trim_logs
 from launcher.trouble import LauncherError
 from launcher.waiting import until
 
-READY_SECONDS = 60.0
+READY_SECONDS = 120.0
 TRIM_SECONDS = 60.0
 # After a note that could not be written: scripts read the pids there.
 NOTE_RETRY_SECONDS = 5.0
