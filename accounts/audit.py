@@ -122,11 +122,15 @@ DETAILS: dict[str, StrOrPromise] = {
     "rules": _("rules"),
     "project": _("project"),
     "credentials": _("credentials"),
+    "mysql_dsn": _("address of MySQL"),
+    "mysql_ca_bundle": _("CA bundle of MySQL (PEM)"),
+    "mysql_check_hostname": _("check the host name in MySQL's certificate"),
 }
 # Words that are stored in English; what people typed is shown as it is.
 VALUES: dict[str, StrOrPromise] = {
     **{str(role.value): role.label for role in Role},
     "changed": _("changed"),
+    "removed": _("removed"),
     "True": _("yes"),
     "False": _("no"),
     "None": pgettext_lazy("a setting", "none"),

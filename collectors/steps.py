@@ -18,6 +18,7 @@ class Step(StrEnum):
     LAYOUT = "layout"
     STATS = "stats"
     NODES = "nodes"
+    MYSQL = "mysql"
 
     @property
     def label(self) -> str:
@@ -35,5 +36,6 @@ LABELS = {
     Step.LAYOUT: _("cluster layout"),
     Step.STATS: _("stats"),
     Step.NODES: _("list of nodes"),
+    Step.MYSQL: _("MySQL's settings"),
 }
 CHOICES = [(step.value, label) for step, label in LABELS.items()]

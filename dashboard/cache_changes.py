@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEntry, User
 from collectors import events, probe, topology
+from collectors.memcached import plugin, plugin_settings
 from fleet import registration
 from fleet.locking import locked
 from fleet.models import Cache
@@ -26,7 +27,10 @@ def add(by: User | None, given: Mapping[str, Any]) -> tuple[Cache, probe.Discove
     """
     with transaction.atomic():
         cache = registration.register(given)
-        AuditEntry.record(by, "cache.add", cache.name, address=cache.address)
+        mysql = plugin_settings.settle(cache, given)
+        AuditEntry.record(by, "cache.add", cache.name, address=cache.address, **mysql)
+    if mysql:
+        plugin.look(cache.pk, timezone.now())
     return cache, probe.discover(cache)
 
 
@@ -37,12 +41,15 @@ def change(by: User, cache: Cache, given: Mapping[str, Any], revision: int) -> t
     """
     with transaction.atomic():
         changed = registration.change(cache, given, revision)
-        told = differences(cache, changed)
+        mysql = plugin_settings.settle(changed, given)
+        told = differences(cache, changed) | mysql
         if told:
             AuditEntry.record(by, "cache.change", changed.name, **told)
         if "address" in told:
             events.begin_anew(changed)
             topology.retire_unanswered(changed, timezone.now())
+    if mysql:
+        plugin.look(changed.pk, timezone.now())
     return changed, probe.discover(changed) if "address" in told else None
 
 
@@ -58,7 +65,9 @@ def try_connection(cache: Cache, given: Mapping[str, Any]) -> list[probe.StepRes
     Raise ValidationError as fleet.registration does.
     """
     named = {**given, "name": given.get("name") or NAMELESS}
-    return probe.test_connection(registration.drafted(cache, named))
+    draft = registration.drafted(cache, named)
+    mysql = plugin_settings.tried(draft, given)
+    return [*probe.test_connection(draft), *mysql]
 
 
 def differences(before: Cache, after: Cache) -> dict[str, str]:

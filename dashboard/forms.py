@@ -8,12 +8,15 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import StyledField
+from collectors.memcached import plugin_settings
+from collectors.memcached.plugin import plugin_of
 from fleet.labels import label_lines, parse_labels
 from fleet.models import Cache, Login, Reach
 from fleet.registration import ADDRESS_LIMIT, FIELDS, PASSWORD_LIMIT, SECRET_FIELDS
 
 CODE = {"class": "form-control mono", "spellcheck": "false", "autocomplete": "off"}
-BLANK = {"tls_check_hostname": True}
+BLANK = {"tls_check_hostname": True, "mysql_check_hostname": True}
+SECRETS = (*SECRET_FIELDS, plugin_settings.SECRET)
 # What stands where a form does not choose.
 CHOSEN = {"login": str(Login.PASSWORD), "reach": str(Reach.NODES)}
 KEEP = _("Leave empty to keep what is stored.")
@@ -112,27 +115,41 @@ class CacheForm(forms.Form):
         help_text=_("Stands in for maxclients where the server does not report it."),
     )
     is_paused = forms.BooleanField(label=_("Paused: do not poll"), required=False)
+    mysql_dsn = forms.CharField(
+        label=_("Address of MySQL"),
+        max_length=ADDRESS_LIMIT,
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text=_(
+            "mysqls://user:password@host:3306. Without TLS mysql://: nothing proves then that it is the right server,"
+            " and the connection is plain text where MySQL offers no TLS."
+        ),
+    )
+    clear_mysql_dsn = forms.BooleanField(label=_("Forget the stored address of MySQL"), required=False)
+    mysql_ca_bundle = forms.CharField(label=_("CA bundle of MySQL (PEM)"), required=False, widget=code_area(3))
+    mysql_check_hostname = forms.BooleanField(label=_("Check the host name in MySQL's certificate"), required=False)
     revision = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
     BASIC = ("name", "address", "username", "password", "clear_password", "login", "labels", "poll_interval_seconds")
     TLS = ("ca_bundle", "client_certificate", "client_key", "clear_client_key", "tls_check_hostname")
     LIMITS = ("reach", "plan_memory_bytes", "plan_maxclients", "is_paused")
+    MYSQL = ("mysql_dsn", "clear_mysql_dsn", "mysql_ca_bundle", "mysql_check_hostname")
 
     def __init__(self, *args: Any, cache: Cache | None = None, **kwargs: Any) -> None:
         self.cache = cache
         super().__init__(*args, **kwargs)
         self.initial = initial_of(cache) if cache else BLANK | {"poll_interval_seconds": settings.POLL_INTERVAL_SECONDS}
-        for secret in SECRET_FIELDS:
-            if cache and getattr(cache, secret):
+        for secret in SECRETS:
+            if cache and has_secret(cache, secret):
                 self.fields[secret].help_text = KEEP
             else:
                 del self.fields[f"clear_{secret}"]
 
     def given(self) -> dict[str, Any]:
         """Return the fields for fleet.registration; an empty secret keeps what is stored."""
-        given = {field: self.cleaned_data[field] for field in FIELDS}
+        given = {field: self.cleaned_data[field] for field in (*FIELDS, *plugin_settings.FIELDS)}
         given |= {field: given[field] or standard for field, standard in CHOSEN.items()}
-        for secret in SECRET_FIELDS:
+        for secret in SECRETS:
             if self.cleaned_data.get(f"clear_{secret}"):
                 given[secret] = ""
             elif not given[secret]:
@@ -152,6 +169,9 @@ class CacheForm(forms.Form):
     def limits(self) -> list[forms.BoundField]:
         return self.part(self.LIMITS)
 
+    def mysql(self) -> list[forms.BoundField]:
+        return self.part(self.MYSQL)
+
     def part(self, names: tuple[str, ...]) -> list[forms.BoundField]:
         return [self[name] for name in names if name in self.fields]
 
@@ -160,6 +180,12 @@ class CacheForm(forms.Form):
         """Whether the TLS part is of interest, so that it must not be folded away."""
         filled = any(self[name].value() for name in ("ca_bundle", "client_certificate"))
         return filled or any(name in self.errors for name in self.TLS)
+
+    @property
+    def opens_mysql(self) -> bool:
+        """Whether the part about MySQL is of interest."""
+        is_known = self.cache is not None and plugin_of(self.cache) is not None
+        return is_known or any(name in self.errors for name in self.MYSQL)
 
 
 class ConnectionForm(CacheForm):
@@ -170,9 +196,17 @@ class ConnectionForm(CacheForm):
         self.fields["name"].required = False
 
 
+def has_secret(cache: Cache, secret: str) -> bool:
+    return bool(plugin_of(cache) if secret == plugin_settings.SECRET else getattr(cache, secret))
+
+
 def initial_of(cache: Cache) -> dict[str, Any]:
     """Return what the form shows of a stored cache: no secrets."""
     shown = {field: getattr(cache, field) for field in FIELDS if field not in SECRET_FIELDS}
+    if plugin := plugin_of(cache):
+        shown |= {"mysql_ca_bundle": plugin.ca_bundle, "mysql_check_hostname": plugin.check_hostname}
+    else:
+        shown["mysql_check_hostname"] = True
     return {**shown, "address": "\n".join(cache.address.split(", ")), "revision": cache.revision}
 
 

@@ -5,6 +5,7 @@ read; no table is touched.
 """
 
 import re
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,12 +14,15 @@ from urllib.parse import unquote, urlsplit
 import pymysql
 from django.utils.translation import gettext as _
 
-from collectors.failures import printable
+from collectors.connections import Access, tls_context
+from collectors.failures import ReadError, from_tls_error, printable
 from collectors.memcached.models import MysqlPlugin
 from fleet.models import Cache
+from fleet.registration import is_host
 from fleet.secrets import SecretUnreadableError
 
 DEFAULT_PORT, TIMEOUT_SECONDS = 3306, 5
+SCHEMES = {"mysql": False, "mysqls": True}
 QUERY = (
     "SHOW GLOBAL VARIABLES WHERE Variable_name LIKE 'daemon\\_memcached\\_%' OR Variable_name LIKE 'innodb\\_api\\_%'"
 )
@@ -34,28 +38,52 @@ class PluginError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Dsn:
-    """Where the MySQL is, and as whom it is asked."""
+    """Where the MySQL is, as whom it is asked, and whether only over TLS."""
 
     host: str
     port: int
     user: str
     password: str
+    tls: bool = False
 
     @classmethod
     def of(cls, text: str) -> "Dsn":
-        """Read mysql://user:password@host:3306. Raise PluginError where it is none."""
+        """Read mysqls://user:password@host:3306. Raise PluginError where it is none."""
         try:
             url = urlsplit(text.strip())
             port = url.port or DEFAULT_PORT
         except ValueError as error:
             raise PluginError(_("The port must be a number from 1 to 65535.")) from error
-        if url.scheme != "mysql" or not url.hostname or not url.username:
-            raise PluginError(_("Write mysql://user:password@host:3306."))
-        return cls(url.hostname, port, unquote(url.username), unquote(url.password or ""))
+        if url.scheme not in SCHEMES or not url.hostname or not is_host(url.hostname) or not url.username:
+            raise PluginError(_("Write mysqls://user:password@host:3306, or mysql:// where MySQL has no TLS."))
+        return cls(url.hostname, port, unquote(url.username), unquote(url.password or ""), SCHEMES[url.scheme])
 
 
-def read_variables(dsn: Dsn) -> dict[str, str]:
-    """Return the plugin's system variables. Raise PluginError where MySQL refuses, is away, or has no plugin."""
+def plugin_of(cache: Cache) -> MysqlPlugin | None:
+    """Return what is known of the MySQL behind a cache, None where nobody gave its address."""
+    found: MysqlPlugin | None = getattr(cache, "mysql_plugin", None)
+    # One that was just deleted is still at hand, without its key.
+    return found if found and found.pk else None
+
+
+def read(plugin: MysqlPlugin) -> dict[str, str]:
+    """Return the system variables of a plugin, stored or not. Raise PluginError as read_variables does."""
+    try:
+        dsn = Dsn.of(plugin.dsn.reveal())
+        access = Access(dsn.tls, ca_bundle=plugin.ca_bundle, check_hostname=plugin.check_hostname)
+        return read_variables(dsn, tls_context(access) if dsn.tls else None)
+    except ReadError as failure:
+        raise PluginError(failure.sentence()) from failure
+    except SecretUnreadableError as error:
+        raise PluginError(str(error)) from error
+
+
+def read_variables(dsn: Dsn, context: ssl.SSLContext | None = None) -> dict[str, str]:
+    """Return the plugin's system variables. Raise PluginError where MySQL refuses, is away, or has no plugin.
+
+    With a context MySQL must speak TLS and show a certificate that fits. Without one PyMySQL encrypts where MySQL
+    offers it, whoever that is.
+    """
     try:
         with (
             pymysql.connect(
@@ -67,6 +95,7 @@ def read_variables(dsn: Dsn) -> dict[str, str]:
                 read_timeout=TIMEOUT_SECONDS,
                 write_timeout=TIMEOUT_SECONDS,
                 autocommit=None,
+                ssl=context,
             ) as connection,
             connection.cursor() as cursor,
         ):
@@ -74,12 +103,21 @@ def read_variables(dsn: Dsn) -> dict[str, str]:
             rows = cursor.fetchmany(VARIABLES_LIMIT)
     # PyMySQL lets errors of reading a packet through as they are.
     except (pymysql.Error, OSError, ValueError, LookupError, TypeError, AssertionError) as error:
-        words = str(error.args[-1] if error.args else error)
-        raise PluginError(printable(words.replace(dsn.password, "(hidden)") if dsn.password else words)) from error
+        raise PluginError(words_of(error, dsn.password)) from error
     found = {printable(row[0], 64): printable(row[1], VALUE_LIMIT) for row in rows if len(row) == 2}
     if not any(name.startswith("daemon_memcached_") for name in found):
         raise PluginError(_("This MySQL has no InnoDB memcached plugin: it tells no daemon_memcached settings."))
     return found
+
+
+def words_of(error: Exception, password: str) -> str:
+    """Return why MySQL could not be read, without the password, which some servers repeat."""
+    # PyMySQL keeps what lies behind its own error of connecting.
+    cause = getattr(error, "original_exception", error)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return from_tls_error(cause).sentence()
+    words = str(error.args[-1] if error.args else error)
+    return printable(words.replace(password, "(hidden)") if password else words)
 
 
 def connection_limit(variables: Mapping[str, str]) -> int:
@@ -100,8 +138,8 @@ def look(cache_id: int, now: datetime) -> None:
         return
     rows = MysqlPlugin.objects.filter(pk=cache_id)
     try:
-        variables = read_variables(Dsn.of(plugin.dsn.reveal()))
-    except (PluginError, SecretUnreadableError) as error:
+        variables = read(plugin)
+    except PluginError as error:
         rows.update(failed_words=printable(error))
         return
     rows.update(variables=variables, read_at=now, failed_words="")

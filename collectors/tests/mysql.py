@@ -2,6 +2,7 @@
 
 import hashlib
 import socket
+import ssl
 import struct
 from collections.abc import Mapping
 
@@ -9,6 +10,7 @@ from collectors.tests.peers import Script
 
 SALT = b"abcdefgh12345678abcd"
 CAPABILITIES = 0x00000001 | 0x00000200 | 0x00002000 | 0x00008000 | 0x00080000
+SPEAKS_TLS = 0x00000800
 OK = b"\x00\x00\x00\x02\x00\x00\x00"
 EOF = b"\xfe\x00\x00\x02\x00"
 TEXT_COLUMN = 0xFD
@@ -27,8 +29,8 @@ def column(name: bytes) -> bytes:
     return names + b"\x0c" + struct.pack("<HIBHB", 33, 1_024, TEXT_COLUMN, 0, 0) + b"\x00\x00"
 
 
-def greeting() -> bytes:
-    low, high = CAPABILITIES & 0xFFFF, CAPABILITIES >> 16
+def greeting(more: int = 0) -> bytes:
+    low, high = (CAPABILITIES | more) & 0xFFFF, CAPABILITIES >> 16
     head = b"\x0a8.0.36\x00" + struct.pack("<I", 7) + SALT[:8] + b"\x00" + struct.pack("<HBH", low, 33, 2)
     tail = struct.pack("<HB", high, 21) + b"\x00" * 10 + SALT[8:] + b"\x00mysql_native_password\x00"
     return packet(0, head + tail)
@@ -51,20 +53,38 @@ def result(variables: Mapping[str, str]) -> bytes:
     return b"".join(packet(number, part) for number, part in enumerate(parts, start=1))
 
 
+def exactly(connection: socket.socket, size: int) -> bytes:
+    """Return so many bytes, fewer at the end; not one more, as a TLS handshake may follow."""
+    data = b""
+    while len(data) < size and (part := connection.recv(size - len(data))):
+        data += part
+    return data
+
+
 def received(connection: socket.socket) -> bytes:
-    head = connection.recv(4, socket.MSG_WAITALL)
-    return connection.recv(int.from_bytes(head[:3], "little"), socket.MSG_WAITALL) if len(head) == 4 else b""
+    head = exactly(connection, 4)
+    return exactly(connection, int.from_bytes(head[:3], "little")) if len(head) == 4 else b""
 
 
-def mysql(variables: Mapping[str, str], word: str = "secret", asked: list[str] | None = None) -> Script:
-    """Return the script of a server that knows these variables and this password."""
+def mysql(
+    variables: Mapping[str, str],
+    word: str = "secret",
+    asked: list[str] | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> Script:
+    """Return the script of a server that knows these variables and this password, over TLS where it has a context."""
 
     def script(connection: socket.socket) -> None:
-        connection.sendall(greeting())
-        if scramble(word) not in received(connection):
-            connection.sendall(error(2, 1045, "Access denied for user 'watch'@'10.0.0.1' (using password: YES)"))
+        connection.sendall(greeting(SPEAKS_TLS if tls else 0))
+        login = received(connection)
+        if tls:
+            connection = tls.wrap_socket(connection, server_side=True)
+            login = received(connection)
+        number = 3 if tls else 2
+        if scramble(word) not in login:
+            connection.sendall(error(number, 1045, "Access denied for user 'watch'@'10.0.0.1' (using password: YES)"))
             return
-        connection.sendall(packet(2, OK))
+        connection.sendall(packet(number, OK))
         while (sent := received(connection))[:1] == b"\x03":
             if asked is not None:
                 asked.append(sent[1:].decode())

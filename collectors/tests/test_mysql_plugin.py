@@ -11,11 +11,21 @@ from django.core.management import CommandError, call_command
 from collectors import tasks
 from collectors.memcached import plugin
 from collectors.memcached.models import MysqlPlugin
-from collectors.memcached.plugin import DEFAULT_CONNECTIONS, Dsn, PluginError, connection_limit, look, read_variables
+from collectors.memcached.plugin import (
+    DEFAULT_CONNECTIONS,
+    Dsn,
+    PluginError,
+    connection_limit,
+    look,
+    read,
+    read_variables,
+)
+from collectors.tests.certificates import Authority
 from collectors.tests.mysql import mysql
 from collectors.tests.peers import Peer, closed_port, says, speaks_first, stays_silent
 from fleet.engines import Engine
 from fleet.models import Cache
+from fleet.secrets import Secret
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VARIABLES = {
@@ -73,6 +83,69 @@ def test_what_goes_wrong_is_told_without_the_password(
     assert "secret" not in str(caught.value)
 
 
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+@pytest.fixture
+def tls_at(peer: PeerAt, authority: Authority, tmp_path: Path) -> Callable[[str], str]:
+    """Start a MySQL that speaks TLS with a certificate for this host; return its address."""
+
+    def start(host: str) -> str:
+        context = authority.issue(host).context(tmp_path)
+        return f"mysqls://watch:secret@localhost:{peer(mysql(VARIABLES, tls=context)).port}"
+
+    return start
+
+
+def trusting(address: str, ca_bundle: str, check_hostname: bool = True) -> MysqlPlugin:
+    plugin = MysqlPlugin(ca_bundle=ca_bundle, check_hostname=check_hostname)
+    plugin.dsn = Secret.of(address)
+    return plugin
+
+
+def test_the_settings_are_read_over_tls(tls_at: Callable[[str], str], authority: Authority) -> None:
+    assert read(trusting(tls_at("localhost"), authority.pem)) == VARIABLES
+
+
+def test_a_host_name_may_be_left_unchecked(tls_at: Callable[[str], str], authority: Authority) -> None:
+    assert read(trusting(tls_at("elsewhere.example"), authority.pem, check_hostname=False)) == VARIABLES
+
+
+def test_without_mysqls_any_certificate_will_do(tls_at: Callable[[str], str]) -> None:
+    assert read(trusting(tls_at("elsewhere.example").replace("mysqls", "mysql"), "")) == VARIABLES
+
+
+@pytest.mark.parametrize(
+    ("host", "is_trusted", "words"),
+    [
+        ("localhost", False, "comes from an unknown authority"),
+        ("elsewhere.example", True, "names another host"),
+    ],
+)
+def test_a_certificate_that_does_not_fit_is_told(
+    tls_at: Callable[[str], str], authority: Authority, host: str, is_trusted: bool, words: str
+) -> None:
+    with pytest.raises(PluginError, match=words):
+        read(trusting(tls_at(host), authority.pem if is_trusted else Authority().pem))
+
+
+def test_a_server_without_tls_learns_no_password(peer: PeerAt) -> None:
+    asked: list[str] = []
+    server = peer(mysql(VARIABLES, asked=asked))
+
+    with pytest.raises(PluginError, match="SSL is required"):
+        read(trusting(f"mysqls://watch:secret@localhost:{server.port}", ""))
+
+    assert asked == []
+
+
+def test_a_bundle_without_a_certificate_is_told() -> None:
+    with pytest.raises(PluginError, match="cannot be used"):
+        read(trusting("mysqls://watch:secret@localhost:1", "nothing of use"))
+
+
 def test_a_silent_server_is_not_waited_for(peer: PeerAt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plugin, "TIMEOUT_SECONDS", 1)
 
@@ -85,13 +158,25 @@ def test_a_silent_server_is_not_waited_for(peer: PeerAt, monkeypatch: pytest.Mon
     [
         ("mysql://u:p%40ss@h", Dsn("h", 3_306, "u", "p@ss")),
         ("mysql://u@h:3307", Dsn("h", 3_307, "u", "")),
+        ("mysqls://u:p@h", Dsn("h", 3_306, "u", "p", tls=True)),
     ],
 )
 def test_an_address_is_read(text: str, expected: Dsn) -> None:
     assert Dsn.of(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "h:3306", "mysql://h", "postgres://u:secret@h", "mysql://u:secret@h:99999"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "h:3306",
+        "mysql://h",
+        "postgres://u:secret@h",
+        "mysql://u:secret@h:99999",
+        "mysqls://u:secret@" + "h" * 64,
+        "mysqlss://u:secret@h",
+    ],
+)
 def test_an_address_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(PluginError) as caught:
         Dsn.of(text)
@@ -174,7 +259,21 @@ def test_the_command_takes_the_address_from_a_file(cache: Cache, peer: PeerAt, t
     call_command("mysql_plugin", "pages", "--dsn-file", str(path), stdout=out)
 
     assert "daemon_memcached_w_batch_size = 1" in out.getvalue()
+    assert "begin the address with mysqls://" in out.getvalue()
     assert "secret" not in out.getvalue()
+
+
+def test_the_command_takes_a_bundle(
+    cache: Cache, tls_at: Callable[[str], str], authority: Authority, tmp_path: Path
+) -> None:
+    path, bundle, out = tmp_path / "dsn", tmp_path / "ca", StringIO()
+    path.write_text(tls_at("elsewhere.example"))
+    bundle.write_text(authority.pem)
+
+    call_command("mysql_plugin", "pages", "--dsn-file", str(path), "--ca", str(bundle), "--no-host-check", stdout=out)
+
+    assert "Encrypted; the certificate is valid." in out.getvalue()
+    assert not MysqlPlugin.objects.get().check_hostname
 
 
 def test_the_command_forgets_the_address(cache: Cache) -> None:

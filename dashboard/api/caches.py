@@ -13,6 +13,7 @@ from pydantic import Field
 from accounts.access import signed_in
 from accounts.api_auth import callers
 from accounts.models import Role
+from collectors.memcached.plugin import plugin_of
 from dashboard import cache_changes
 from dashboard.api.answers import problems
 from dashboard.api.paging import PageQuery
@@ -43,7 +44,7 @@ class CacheFilter(PageQuery):
     )
 
     def apply(self) -> QuerySet[Cache]:
-        caches = Cache.objects.all()
+        caches = Cache.objects.select_related("mysql_plugin")
         if self.text:
             caches = caches.filter(Q(name__icontains=self.text) | Q(address__icontains=self.text))
         return caches.filter(labels__contains=parse_labels(self.label)) if self.label else caches
@@ -147,6 +148,17 @@ def cache_answer(request: HttpRequest, cache: Cache) -> dict[str, Any]:
         "has_password": bool(cache.password),
         "has_ca_bundle": bool(cache.ca_bundle),
         "has_client_certificate": bool(cache.client_certificate),
+        **mysql_answer(cache),
         "engine": cache.engine or None,
         "topology": cache.topology or None,
+    }
+
+
+def mysql_answer(cache: Cache) -> dict[str, bool]:
+    plugin = plugin_of(cache)
+    return {
+        "has_mysql_dsn": plugin is not None,
+        "mysql_is_encrypted": plugin is not None and plugin.is_encrypted,
+        "has_mysql_ca_bundle": plugin is not None and bool(plugin.ca_bundle),
+        "mysql_check_hostname": plugin is None or plugin.check_hostname,
     }

@@ -49,6 +49,15 @@ LoginName = Annotated[
 ReachName = Annotated[
     Literal["nodes", "service"], Field(description="service: the nodes are not polled, Cloud Monitoring is read alone.")
 ]
+MysqlAddress = Annotated[
+    str,
+    Field(
+        max_length=ADDRESS_LIMIT,
+        pattern=NO_NUL,
+        description="Of the MySQL whose InnoDB memcached plugin this is: mysqls://user:password@host:3306, without TLS"
+        " mysql://. Never answered back; empty forgets it.",
+    ),
+]
 Interval = Annotated[int, Field(ge=1, le=120, description="Seconds between two polls."), Whole]
 Bytes = Annotated[int, Field(ge=0, le=BIGGEST), Whole]
 Connections = Annotated[int, Field(ge=0, le=2**31 - 1), Whole]
@@ -81,6 +90,9 @@ class CacheGiven(Strict):
     plan_memory_bytes: Bytes | None = None
     plan_maxclients: Connections | None = None
     is_paused: bool | None = None
+    mysql_dsn: MysqlAddress | None = None
+    mysql_ca_bundle: Pem | None = None
+    mysql_check_hostname: bool | None = None
 
     def given(self) -> dict[str, Any]:
         """Return what the caller named. Null means "none" only for the two plan limits."""
@@ -129,6 +141,10 @@ class CacheAnswer(Schema):
     poll_interval_seconds: int
     plan_memory_bytes: int | None
     plan_maxclients: int | None
+    has_mysql_dsn: bool
+    mysql_is_encrypted: bool = Field(description="Whether MySQL must speak TLS and show a certificate that fits.")
+    has_mysql_ca_bundle: bool
+    mysql_check_hostname: bool
     engine: str | None = Field(description="redis, valkey or memcached; null until it is known.")
     topology: str | None = Field(description="cluster, standalone or sharded; null until it is known.")
     is_demo: bool

@@ -62,6 +62,7 @@ CHECKS = [
 PLAIN = {"Accept-Encoding": "identity"}
 # Nothing listens there: what is made up must reach nobody.
 NOWHERE = "redis://127.0.0.1:1"
+NO_MYSQL = "mysql://u@127.0.0.1:1"
 DOCUMENT = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", application)
 FOUND = list(DOCUMENT.get_all_operations())
 OPERATIONS = {one.ok().label: one.ok() for one in FOUND if isinstance(one, Ok)}
@@ -181,6 +182,8 @@ def requests_of(operation: Operation, known: dict[str, Any]) -> some.SearchStrat
 
 def reach_nobody(case: Case) -> None:
     """Put an address where nothing listens in the place of each that would be called."""
+    if isinstance(case.body, dict) and isinstance(case.body.get("mysql_dsn"), str):
+        case.body["mysql_dsn"] = case.body["mysql_dsn"] and NO_MYSQL
     address = case.body.get("address") if isinstance(case.body, dict) else None
     if isinstance(address, str) and isinstance(case.body, dict):
         with suppress(AddressError):

@@ -129,7 +129,7 @@ def test_the_part_about_tls_is_open_where_it_is_wrong() -> None:
 def test_every_field_has_its_place_on_the_page() -> None:
     shown = CacheForm(cache=stored(client_key=Secret.of("key")))
 
-    placed = [bound.name for part in (shown.basic(), shown.tls(), shown.limits()) for bound in part]
+    placed = [bound.name for part in (shown.basic(), shown.tls(), shown.limits(), shown.mysql()) for bound in part]
 
     assert sorted([*placed, "revision"]) == sorted(shown.fields)
 
