@@ -162,7 +162,9 @@ def test_it_shows_a_missing_page_to_visitors_too() -> None:
     assert Client().get("/nothing/").status_code == 404
 
 
-@pytest.mark.parametrize(("address", "status"), [("/api/v1/broken/", 500), ("/api/v1/away/", 503), ("/api/v1/nothing", 404)])
+@pytest.mark.parametrize(
+    ("address", "status"), [("/api/v1/broken/", 500), ("/api/v1/away/", 503), ("/api/v1/nothing", 404)]
+)
 def test_it_answers_programs_in_json(address: str, status: int) -> None:
     client = client_of(Role.VIEWER)
     client.raise_request_exception = False

@@ -18,7 +18,9 @@ def record_of(status: object) -> logging.LogRecord:
     return record
 
 
-@pytest.mark.parametrize(("status", "has_traceback"), [(403, False), (503, False), (500, True), (404, True), (None, True)])
+@pytest.mark.parametrize(
+    ("status", "has_traceback"), [(403, False), (503, False), (500, True), (404, True), (None, True)]
+)
 def test_only_a_refusal_loses_its_traceback(status: object, has_traceback: bool) -> None:
     record = record_of(status)
 
