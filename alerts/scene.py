@@ -30,6 +30,8 @@ HIDDEN = timedelta(minutes=10)
 # A place that is silent for so long while others of its cache are not is one of a node that left.
 LEFT = timedelta(minutes=30)
 READ_LATELY = timedelta(minutes=5)
+# So long an instance may take to be made, before it has figures of its own.
+MADE = timedelta(minutes=15)
 PLACES = """
     SELECT p.id, i.cache_id, p.node_id, p.role, (
         SELECT max(s.at) FROM cloud_sample s WHERE s.place_id = p.id AND s.at > %(edge)s AND s.at <= %(at)s
@@ -103,7 +105,7 @@ class Watched:
     # What Cloud Monitoring tells of, with ids below zero, and what discovery knows of the instance.
     places: list[WatchedNode] = field(default_factory=list)
     service: Service | None = None
-    # Whether Cloud Monitoring answers: where it does not, silence of a place is no evidence.
+    # Whether Cloud Monitoring answers, and not of an instance that was just made: else silence is no evidence.
     is_read: bool = False
     engine: str = ""
     # Nodes as targets of rules, by id, once they were made (alerts/judging.py).
@@ -158,8 +160,10 @@ def _add_places(found: dict[int, Watched], at: datetime) -> None:
     feeds = standings(known)
     for cache_id in told:
         found[cache_id].service = known.get(cache_id)
-        feed = feeds.get(cache_id)
-        found[cache_id].is_read = bool(feed and feed.answered_at and at - feed.answered_at < READ_LATELY)
+        feed, service = feeds.get(cache_id), known.get(cache_id)
+        is_new = service is not None and at - service.instance.first_seen_at < MADE
+        is_read = feed and feed.answered_at and at - feed.answered_at < READ_LATELY
+        found[cache_id].is_read = bool(is_read and not is_new)
 
 
 def _add_policies(found: dict[int, Watched]) -> None:

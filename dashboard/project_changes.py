@@ -81,7 +81,8 @@ def approve(by: User, instance: CloudInstance, reach: str, now: datetime) -> Cac
         raise ValidationError(_("It is a cache already."))
     if instance.gone_at:
         raise ValidationError(_("It is gone."))
-    if other := same_elsewhere(instance):
+    other = same_elsewhere(instance)
+    if other and not other.gone_at:
         message = _("The project %(project)s sees the same instance; it is decided on there.")
         raise ValidationError(message % {"project": other.project.project_id})
     cache = approval.approve(instance, now, reach)

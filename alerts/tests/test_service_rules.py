@@ -214,6 +214,13 @@ def test_a_service_that_does_not_answer_is_no_silence_of_a_cache() -> None:
     assert silent_after(watched(), 30, is_answering=False) == []
 
 
+def test_an_instance_that_was_just_made_is_not_called_silent() -> None:
+    install_silent()
+    owner = watched(first_seen_at=NOON + timedelta(minutes=20))
+
+    assert silent_after(owner, 30) == []
+
+
 def test_a_cache_whose_nodes_are_read_is_not_called_silent() -> None:
     install_silent()
 

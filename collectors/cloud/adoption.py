@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -40,11 +40,26 @@ def wants(project: CloudProject, short_id: str, labels: Mapping[str, str]) -> bo
     )
 
 
+def others(instance: CloudInstance) -> QuerySet[CloudInstance]:
+    """Return the rows of the same instance in other projects, those first that have the cache."""
+    rows = CloudInstance.objects.same_as(instance).exclude(project=instance.project_id)
+    return rows.select_related("project", "cache").order_by(F("cache").asc(nulls_last=True), "pk")
+
+
 def same_elsewhere(instance: CloudInstance) -> CloudInstance | None:
-    """Return the row of another project that sees the same instance and was decided on; it has the cache."""
-    others = CloudInstance.objects.filter(product=instance.product, name=instance.name, uid=instance.uid)
-    others = others.exclude(project=instance.project_id).select_related("project", "cache").order_by("pk")
-    return next((one for one in others if one.cache or one.decision == Decision.IGNORED), None)
+    """Return the row of another project that has the cache of the same instance."""
+    return others(instance).filter(cache__isnull=False).first()
+
+
+def decided_elsewhere(instance: CloudInstance) -> str:
+    """Return what was decided on the same instance in another project, "" where nothing was."""
+    return others(instance).exclude(decision=Decision.WAITING).values_list("decision", flat=True).first() or ""
+
+
+def notice_deleted() -> None:
+    """A cache that somebody deleted stays deleted, whichever project sees its instance."""
+    for row in CloudInstance.objects.present().filter(decision=Decision.APPROVED, cache=None).exclude(applied={}):
+        CloudInstance.objects.same_as(row).filter(cache=None).update(decision=Decision.IGNORED)
 
 
 def same_address(facts: ServiceFacts) -> Cache | None:
@@ -77,6 +92,7 @@ def adopt(instance: CloudInstance, now: datetime, auth_string: str = "", reach: 
         instance.applied = _ours(instance.cache, {**said, "password": digest(auth_string) if auth_string else ""})
         instance.decision = Decision.APPROVED
         instance.save(update_fields=("cache", "applied", "decision"))
+        others(instance).filter(decision=Decision.WAITING).update(decision=Decision.APPROVED)
         note(instance, "joined" if known else "found", now)
         taking_in.take_in(instance, now)
     return instance.cache
@@ -189,13 +205,40 @@ def resume(instance: CloudInstance, what: str, now: datetime) -> None:
     note(instance, what, now)
 
 
-def hand_over(old: CloudInstance, new: CloudInstance) -> None:
-    """Let another row of the same instance, or the next instance of its name, have the cache."""
+def hand_over(old: CloudInstance, new: CloudInstance) -> bool:
+    """Let another row of the same instance, or the next instance of its name, have the cache.
+
+    Return False where another project's look was quicker.
+    """
     cache, applied = old.cache, old.applied
-    CloudInstance.objects.filter(pk=old.pk).update(cache=None, applied={})
+    if not CloudInstance.objects.filter(pk=old.pk, cache=cache).update(cache=None, applied={}):
+        return False
     old.cache, old.applied = None, {}
     new.cache, new.applied, new.decision = cache, applied, old.decision
     CloudInstance.objects.filter(pk=new.pk).update(cache=cache, applied=applied, decision=new.decision)
+    return True
+
+
+def pass_on(instance: CloudInstance, since: datetime | None = None) -> CloudInstance | None:
+    """Let another project that sees the same instance have its cache; return its row, None where there is none.
+
+    With `since`, one that saw it then or later: what it saw before may be gone there, too.
+    """
+    seen = others(instance).filter(gone_at=None, cache=None)
+    heir = (seen.filter(seen_at__gte=since) if since else seen).order_by("-seen_at").first()
+    if heir is None or not hand_over(instance, heir):
+        return None
+    # At its next look the cache takes over what that project says of labels and reach.
+    CloudInstance.objects.filter(pk=heir.pk).update(fingerprint="")
+    return heir
+
+
+def take_over(instance: CloudInstance, other: CloudInstance, now: datetime) -> None:
+    """Have the cache that another project's row keeps paused, since that project does not see the instance any more."""
+    with transaction.atomic():
+        if hand_over(other, instance):
+            resume(instance, "returned", now)
+            follow(instance)
 
 
 def note(instance: CloudInstance, what: str, now: datetime) -> None:

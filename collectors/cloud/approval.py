@@ -27,21 +27,26 @@ def approve(instance: CloudInstance, now: datetime, reach: str = "") -> Cache | 
     `reach` says whether its nodes can be reached, where that is other than the project says. Asks Google where a
     password is needed. Raise ValidationError where the service says something that no cache can have.
     """
-    # What it had when somebody removed its cache counts no more.
-    CloudInstance.objects.filter(pk=instance.pk, cache=None).update(decision=Decision.APPROVED, applied={})
+    # What it had when somebody removed its cache counts no more. Decided here is decided for all that see it.
+    CloudInstance.objects.same_as(instance).filter(cache=None).update(decision=Decision.APPROVED, applied={})
     strings = AuthStrings(instance.project, clients_of(instance.project), now)
     return make_cache(instance, strings, now, reach)
 
 
 def ignore(instance: CloudInstance) -> bool:
-    """Stop asking about an instance; return False where it is a cache already."""
-    return bool(CloudInstance.objects.filter(pk=instance.pk, cache=None).update(decision=Decision.IGNORED))
+    """Stop asking about an instance in all projects that see it; return False where it is a cache already."""
+    rows = CloudInstance.objects.same_as(instance)
+    if rows.filter(cache__isnull=False).exists():
+        return False
+    return bool(rows.filter(cache=None).update(decision=Decision.IGNORED))
 
 
 def make_cache(instance: CloudInstance, strings: AuthStrings, now: datetime, reach: str = "") -> Cache | None:
     """Give an approved instance its cache, with the AUTH string where it has one. Raise ValidationError."""
-    if adoption.same_elsewhere(instance):
-        return None
+    if other := adoption.same_elsewhere(instance):
+        if other.gone_at:
+            adoption.take_over(instance, other, now)
+        return instance.cache
     needs = instance.product == Product.REDIS and instance.snapshot.get("auth_enabled") and reach != Reach.SERVICE
     return adoption.adopt(instance, now, strings.of(instance.name) if needs else "", reach)
 

@@ -110,8 +110,7 @@ def _store(project: CloudProject, listing: Listing, now: datetime) -> None:
 
 def _see_to_caches(project: CloudProject, strings: AuthStrings, now: datetime) -> None:
     present = project.instances.present().select_related("cache", "project")
-    # A cache that somebody deleted stays deleted.
-    present.filter(decision=Decision.APPROVED, cache=None).exclude(applied={}).update(decision=Decision.IGNORED)
+    adoption.notice_deleted()
     if project.approve != Approve.ASK:
         for instance in present.filter(decision=Decision.WAITING):
             if adoption.wants(project, instance.short_id, instance.snapshot.get("labels", {})):

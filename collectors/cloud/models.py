@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Self
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -114,13 +117,25 @@ class Decision(models.TextChoices):
     IGNORED = "ignored", _("ignored")
 
 
+def awaited(of: str = "", project: str = "project__") -> Q:
+    """Return what holds of instances that somebody should decide on; not of products that were unticked since.
+
+    `of` and `project` lead to the instance and to its project.
+    """
+    asked = (Q(**{f"{of}product": product, f"{project}products__contains": [product]}) for product in Product.values)
+    return reduce(or_, asked) & Q(**{f"{of}gone_at": None, f"{of}decision": Decision.WAITING})
+
+
 class CloudInstanceQuerySet(models.QuerySet["CloudInstance"]):
     def present(self) -> Self:
         return self.filter(gone_at=None)
 
     def waiting(self) -> Self:
-        """Return those that somebody should decide on."""
-        return self.present().filter(decision=Decision.WAITING)
+        return self.filter(awaited())
+
+    def same_as(self, instance: CloudInstance) -> Self:
+        """Return the rows of an instance in all projects that see it, its own among them."""
+        return self.filter(product=instance.product, name=instance.name, uid=instance.uid)
 
 
 class CloudInstance(models.Model):
@@ -171,3 +186,8 @@ class CloudInstance(models.Model):
     def location(self) -> str:
         """Return where in its project it is, as a person would write it."""
         return f"{self.region}/{self.short_id}"
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Return whether its project still asks for its product; what is not asked for is not seen any more."""
+        return self.project.wants(self.product)

@@ -6,10 +6,13 @@ A node's location is a zone, an instance's is a region.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple
+
+from django.db.models import F
 
 from collectors.cloud.feed import CloudPlace
 from collectors.cloud.metric_types import PRODUCTS
@@ -66,6 +69,18 @@ def key_of(resource: str, series: Any) -> Key:
     )
 
 
+class Seen(NamedTuple):
+    """One instance as one of our projects sees it."""
+
+    pk: int
+    project_id: str
+    product: str
+    region: str
+    short_id: str
+    uid: str
+    name: str
+
+
 @dataclass(slots=True)
 class Instances:
     """The instances that one feed answers for, by all that a series may name them by."""
@@ -79,17 +94,28 @@ class Instances:
 
     @classmethod
     def of(cls, projects: Sequence[CloudProject]) -> Instances:
-        """Return the present instances of these projects that nobody chose to ignore."""
+        """Return the present instances of these projects that nobody chose to ignore.
+
+        Where two of them see the same one, its figures belong to the row that has the cache.
+        """
         found = cls(projects={project.project_id for project in projects})
         rows = CloudInstance.objects.present().filter(project__in=projects).exclude(decision=Decision.IGNORED)
-        parts = ("pk", "project__project_id", "product", "region", "short_id", "uid")
-        for pk, project_id, product, region, short_id, uid in rows.order_by("first_seen_at").values_list(*parts):
-            found.pks.append(pk)
-            found.products.add(product)
-            found.by_uid[product, uid] = pk
-            found.by_region[project_id, product, region, short_id] = pk
-            found.by_name.setdefault((project_id, product, short_id), []).append(pk)
+        rows = rows.order_by(F("cache").asc(nulls_first=True), "first_seen_at")
+        same: dict[tuple[str, str, str], list[Seen]] = defaultdict(list)
+        for row in map(Seen._make, rows.values_list("pk", "project__project_id", *Seen._fields[2:])):
+            found.pks.append(row.pk)
+            same[row.product, row.name, row.uid].append(row)
+        for members in same.values():
+            found._add(members[-1], {row.project_id for row in members})
         return found
+
+    def _add(self, row: Seen, projects: set[str]) -> None:
+        self.products.add(row.product)
+        self.by_uid[row.product, row.uid] = row.pk
+        # Series name the project that an instance is in, whichever of ours sees it.
+        for project_id in projects | set(row.name.split("/")[1:2]):
+            self.by_region[project_id, row.product, row.region, row.short_id] = row.pk
+            self.by_name.setdefault((project_id, row.product, row.short_id), []).append(row.pk)
 
     def find(self, key: Key) -> int | None:
         """Return the instance that a series names, None where discovery knows no such one."""
@@ -123,7 +149,9 @@ class Places:
 
     def __init__(self) -> None:
         self._known: dict[Place, int] = {}
-        self._seen_on: date | None = None
+        self._today: date | None = None
+        # Those that are known to have been seen today.
+        self._seen: set[int] = set()
 
     def of(self, keys: Iterable[Key], instances: Instances, today: date) -> dict[Key, int]:
         """Return the number of each key's place, giving new places theirs; those of unknown instances are left out."""
@@ -132,13 +160,15 @@ class Places:
         if missing:
             self._known |= numbered(missing, today)
         found = {key: self._known[place] for key, place in wanted.items() if place in self._known}
-        self._see(found, today)
+        self._see(set(found.values()), today)
         return found
 
-    def _see(self, found: Mapping[Key, int], today: date) -> None:
-        if self._seen_on != today:
-            CloudPlace.objects.filter(pk__in=set(found.values()), seen_on__lt=today).update(seen_on=today)
-            self._seen_on = today
+    def _see(self, numbers: set[int], today: date) -> None:
+        if self._today != today:
+            self._today, self._seen = today, set()
+        if new := numbers - self._seen:
+            CloudPlace.objects.filter(pk__in=new, seen_on__lt=today).update(seen_on=today)
+            self._seen |= new
 
 
 def bounded(places: set[Place]) -> list[Place]:

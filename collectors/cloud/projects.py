@@ -160,10 +160,8 @@ def delete(by: User | None, project: CloudProject) -> None:
     with transaction.atomic():
         AuditEntry.record(by, "project.delete", project.project_id)
         for instance in project.instances.filter(cache__isnull=False).select_related("cache", "project"):
-            others = CloudInstance.objects.present().filter(product=instance.product, name=instance.name)
-            other = others.filter(uid=instance.uid, cache=None).exclude(project=project).first()
-            if other:
-                adoption.hand_over(instance, other)
+            if not instance.gone_at:
+                adoption.pass_on(instance)
         pk = project.pk
         project.delete()
     forget(pk)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from collectors.cloud import adoption
+from collectors.cloud.feed import CloudPlace
 from collectors.cloud.models import CloudInstance, Decision, InstanceState
 from collectors.cloud.products import Product
 from collectors.cloud.snapshots import AUTHORITY, facts
@@ -60,20 +61,41 @@ class Round:
         row = CloudInstance(project=self.project, product=self.listing.product, first_seen_at=self.now)
         self._fill(row, seen)
         row.save(force_insert=True)
-        # Recreated under the same name: what people made of the one before goes on.
-        namesakes = [other for other in self._rows.values() if other.name == seen.name and other.cache]
+        old = self._namesake(seen)
+        self._end_namesakes(seen)
         self._rows[seen.name, seen.uid] = row
-        if namesakes:
-            old = namesakes[0]
-            adoption.hand_over(old, row)
-            self._gone(old)
-            adoption.resume(row, "recreated", self.now)
-            adoption.follow(row)
-        elif adoption.same_elsewhere(row) or adoption.wants(self.project, row.short_id, row.snapshot.get("labels", {})):
-            # What another project of ours saw first is decided on there.
-            row.decision = Decision.APPROVED
+        if old and adoption.hand_over(old, row):
+            self._succeed(old, row)
+            return row
+        # What was decided on it in another project of ours counts here, too.
+        decision = adoption.decided_elsewhere(row)
+        if not decision and adoption.wants(self.project, row.short_id, row.snapshot.get("labels", {})):
+            decision = Decision.APPROVED
+        if decision:
+            row.decision = decision
             row.save(update_fields=("decision",))
         return row
+
+    def _namesake(self, seen: Seen) -> CloudInstance | None:
+        """Return the row with the cache of an instance that had this name before, in this project or another one."""
+        own = (row for row in self._rows.values() if row.name == seen.name and row.cache)
+        rows = CloudInstance.objects.filter(product=self.listing.product, name=seen.name, cache__isnull=False)
+        return next(own, None) or rows.exclude(uid=seen.uid).select_related("cache", "project").first()
+
+    def _end_namesakes(self, seen: Seen) -> None:
+        """What had the name before is gone, for every project: one that looks later must make no cache of it."""
+        rows = CloudInstance.objects.present().filter(product=self.listing.product, name=seen.name)
+        rows.exclude(uid=seen.uid).update(gone_at=self.now, state=InstanceState.GONE)
+        for row in self._rows.values():
+            if row.name == seen.name:
+                row.gone_at, row.state = row.gone_at or self.now, InstanceState.GONE
+
+    def _succeed(self, old: CloudInstance, row: CloudInstance) -> None:
+        """Recreated under the same name: what people made of the one before goes on."""
+        # Charts go on from where its figures ended.
+        CloudPlace.objects.filter(instance=old).update(instance=row)
+        adoption.resume(row, "recreated", self.now)
+        adoption.follow(row)
 
     def _change(self, row: CloudInstance, seen: Seen) -> None:
         was_gone, was_named = row.gone_at is not None, row.name
@@ -98,7 +120,9 @@ class Round:
     def _miss(self, row: CloudInstance) -> None:
         if row.pk not in self._met and row.gone_at is None and self._missed_before(row):
             self._gone(row)
-            adoption.part(row, self.now)
+            # It may be only this project's account that does not see it any more.
+            if not (row.cache and adoption.pass_on(row, since=row.seen_at)):
+                adoption.part(row, self.now)
 
     def _missed_before(self, row: CloudInstance) -> bool:
         """Return whether this listing and the one before were complete for its region and did not name it."""

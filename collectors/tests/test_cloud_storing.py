@@ -9,7 +9,7 @@ from collectors import partitions, retention
 from collectors.cloud import rollups
 from collectors.cloud.feed import CloudPlace
 from collectors.cloud.models import CloudInstance, CloudProject
-from collectors.cloud.places import MOST_PLACES, Instances, Key, bounded, named, numbered
+from collectors.cloud.places import MOST_PLACES, Instances, Key, Places, bounded, named, numbered
 from collectors.cloud.products import Product
 from collectors.cloud.reading import pieces
 from collectors.cloud.service_metrics import POSITION
@@ -219,3 +219,15 @@ def test_one_name_in_two_regions_is_not_guessed_at() -> None:
     found.by_name["shop", "memcached", "pages"].append(8)
 
     assert found.find(Key("memcached", "shop", "pages", "", "", "", "")) is None
+
+
+def test_a_place_that_tells_something_again_was_seen_today(place: CloudPlace) -> None:
+    CloudInstance.objects.update(region="us-west1", short_id="pages", product=Product.MEMCACHED)
+    known, places, later = Instances.of([*CloudProject.objects.all()]), Places(), NOON.date() + timedelta(days=1)
+    key, other = (Key("memcached", "shop-prod-1", "pages", "", "", node, "") for node in ("", "node-1"))
+    places.of([key, other], known, NOON.date())
+
+    places.of([other], known, later)
+    places.of([key, other], known, later)
+
+    assert {one.seen_on for one in CloudPlace.objects.all()} == {later}
