@@ -31,6 +31,8 @@ from collectors.cloud.storing import Points, Stored, limit_of, moment
 
 logger = logging.getLogger(__name__)
 WINDOW = timedelta(minutes=10)
+# So long points stay hidden, and so far they come out of order.
+HIDDEN = timedelta(minutes=5)
 # So far back a round asks after an outage, and the first one of a project.
 CATCH_UP = timedelta(hours=6)
 # Questions under way at once: the service takes a tenth of a second for one, most of it waiting.
@@ -138,10 +140,14 @@ def turn(metrics: Sequence[CloudMetric], first: int, count: int) -> list[CloudMe
 
 
 def window(feed: CloudFeed, now: datetime) -> tuple[datetime, datetime]:
-    """Return what to ask for, in whole minutes: aligned points end where the question does."""
+    """Return what to ask for, in whole minutes: aligned points end where the question does.
+
+    It reaches back behind the newest point that is known: where our clock is ahead, ten minutes of ours may hold none.
+    """
     end = moment(int(now.timestamp()) // 60 * 60)
     since = min(feed.asked_until or end - CATCH_UP, end) - WINDOW
-    return max(since, end - CATCH_UP), end
+    newest = feed.newest_at or end - CATCH_UP
+    return max(min(since, newest - HIDDEN), end - CATCH_UP), end
 
 
 def ask_all(

@@ -63,6 +63,7 @@ def test_it_asks_nothing_where_no_instance_is_known(stage: Stage) -> None:
 
 def test_it_asks_for_ten_minutes_again_and_again(stage: Stage) -> None:
     instance(stage.project())
+    stage.add(USED, [1])
     stage.read()
     stage.emulator.calls.clear()
 

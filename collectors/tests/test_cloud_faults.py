@@ -6,6 +6,7 @@ import grpc
 import pytest
 
 from collectors.cloud import monitoring
+from collectors.cloud.collecting import window
 from collectors.cloud.feed import CloudFeed
 from collectors.cloud.metric_types import MetricType
 from collectors.cloud.products import Product
@@ -159,6 +160,48 @@ def test_a_clock_that_is_a_little_ahead_loses_nothing(stage: Stage) -> None:
     stage.read()
 
     assert stored("service_used_memory") == [1, 2, 3]
+
+
+@pytest.mark.parametrize("ahead", [-10, 10], ids=["behind", "ahead"])
+def test_a_clock_that_is_ten_minutes_off_loses_nothing(stage: Stage, ahead: int) -> None:
+    offset = timedelta(minutes=ahead)
+    stage.emulator.metrics.clock = lambda: (stage.now - offset).timestamp()
+    stage.emulator.metrics.delay = 240
+    for value in range(30):
+        stage.now -= offset
+        stage.add(USED, [value])
+        stage.now += offset
+        stage.read()
+        stage.pass_time(minutes=1)
+
+    found = stored("service_used_memory")
+
+    assert found == list(range(len(found)))
+    assert len(found) >= 20
+
+
+def test_a_clock_that_was_put_right_leaves_no_gap(stage: Stage) -> None:
+    stage.emulator.metrics.clock = lambda: (stage.now + timedelta(minutes=10)).timestamp()
+    for value in range(5):
+        stage.add(USED, [value])
+        stage.read()
+        stage.pass_time(minutes=1)
+
+    stage.emulator.metrics.clock = lambda: stage.now.timestamp()
+    stage.pass_time(minutes=10)
+    stage.add(USED, [99])
+    stage.read()
+
+    assert stored("service_used_memory") == [0, 1, 2, 3, 4, 99]
+
+
+def test_a_question_reaches_back_behind_the_newest_point(stage: Stage) -> None:
+    feed = CloudFeed(asked_until=NOON, newest_at=NOON - timedelta(minutes=15))
+
+    assert window(feed, NOON) == (NOON - timedelta(minutes=20), NOON)
+    assert window(CloudFeed(asked_until=NOON, newest_at=NOON), NOON) == (NOON - timedelta(minutes=10), NOON)
+    old = CloudFeed(asked_until=NOON, newest_at=NOON - timedelta(days=9))
+    assert window(old, NOON) == (NOON - timedelta(hours=6), NOON)
 
 
 def test_a_partial_answer_is_stored_and_said(stage: Stage) -> None:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from alerts.figures import figure
 from collectors.cloud import agreement
+from collectors.cloud.latest import FRESH
 from dashboard.findings.finding import Finding, State, notice
 from dashboard.templatetags.units import duration, exact_time
 from dashboard.watched import Watched
@@ -50,8 +51,15 @@ def monitoring_silent(watched: Watched) -> Finding | None:
     if feed is None or at is None or feed.is_away(watched.now) or not (watched.is_remote and watched.is_stale):
         return None
     age = duration((watched.now - at).total_seconds())
-    parts = {"name": watched.cache.name, "age": age}
-    sentence = _("Cloud Monitoring answers, but has had no figures of %(name)s for %(age)s") % parts
+    parts = {"name": watched.cache.name, "age": age, "project": feed.project_id}
+    if feed.newest_at is None or watched.now - feed.newest_at > FRESH:
+        sentence = _(
+            "Cloud Monitoring of project %(project)s answers, but has had no figures of anything, nor of %(name)s, for"
+            " %(age)s: is the clock of this machine ahead?"
+        )
+    else:
+        sentence = _("Cloud Monitoring answers, but has had no figures of %(name)s for %(age)s")
+    sentence %= parts
     return Finding(State.WARNING, sentence, _("no figures"), age, CHARTS)
 
 

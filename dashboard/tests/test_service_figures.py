@@ -209,6 +209,15 @@ def test_a_cache_that_the_service_forgot_is_told() -> None:
     assert "has had no figures" in found.sentence
 
 
+def test_a_whole_project_without_figures_asks_for_our_clock() -> None:
+    silent = replace(STANDING, newest_at=NOW - timedelta(minutes=20))
+
+    found = service.monitoring_silent(remote(NOW - timedelta(minutes=20), feed=silent))
+
+    assert found
+    assert "is the clock of this machine ahead?" in found.sentence
+
+
 def test_figures_that_are_as_late_as_the_service_hides_them_are_fine() -> None:
     seen = remote(NOW - timedelta(minutes=7))
 
