@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from collectors.cloud.apis import AUTH, AUTHORITIES
 from collectors.cloud.errors import sentence_of
-from collectors.cloud.models import CloudInstance, CloudProject, Decision
+from collectors.cloud.models import CloudInstance, CloudProject, Decision, awaited
 from collectors.cloud.products import Product
 from collectors.cloud.service_facts import ServiceFacts
 from collectors.cloud.snapshots import facts_of
@@ -78,7 +77,13 @@ class InstanceRow:
 
     @property
     def needs_decision(self) -> bool:
-        return self.instance.decision == Decision.WAITING and self.instance.gone_at is None
+        is_waiting = self.instance.decision == Decision.WAITING and self.instance.gone_at is None
+        return is_waiting and self.instance.is_asked_for
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Whether its product was unticked since it was found: what is shown of it is from before."""
+        return self.instance.gone_at is None and not self.instance.is_asked_for
 
     @property
     def has_choice(self) -> bool:
@@ -133,21 +138,13 @@ def _time(text: str | None) -> datetime | None:
 
 def rows() -> list[ProjectRow]:
     """Return all projects with what was found in each."""
-    counts: dict[int, Counter[str]] = {}
-    for project_id, decision, cache_id in CloudInstance.objects.present().values_list(
-        "project_id", "decision", "cache_id"
-    ):
-        counter = counts.setdefault(project_id, Counter())
-        counter.update(["instances", *(["waiting"] if decision == Decision.WAITING else ())])
-        counter.update(["caches"] if cache_id else ())
-    return [
-        ProjectRow(
-            project,
-            states_of(project),
-            *(counts.get(project.pk, Counter())[name] for name in ("instances", "waiting", "caches")),
-        )
-        for project in CloudProject.objects.all()
-    ]
+    is_there = Q(instances__gone_at=None)
+    projects = CloudProject.objects.annotate(
+        present=Count("instances", filter=is_there),
+        waiting=Count("instances", filter=awaited("instances__", "")),
+        caches=Count("instances__cache", filter=is_there),
+    )
+    return [ProjectRow(one, states_of(one), one.present, one.waiting, one.caches) for one in projects]
 
 
 def instances_of(project: CloudProject) -> list[InstanceRow]:

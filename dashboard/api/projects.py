@@ -116,6 +116,9 @@ class CloudInstanceAnswer(Schema):
     state: str = Field(description="up, changing, repair, maintenance, gone or unknown.")
     state_name: str = Field(description="Google's own word.")
     decision: str = Field(description="waiting, approved or ignored.")
+    is_asked_for: bool = Field(
+        description="False where its product was left out of the project since: what is told is from before."
+    )
     cache: str | None = Field(description="The cache that it became.")
     size: str
     version: str
@@ -323,6 +326,7 @@ def instance_answer(row: InstanceRow) -> dict[str, Any]:
     return {
         **{field: getattr(found, field) for field in (*plain, *times)},
         "id": found.pk,
+        "is_asked_for": found.is_asked_for,
         "cache": found.cache.name if found.cache else None,
         "size": row.size,
         "version": row.facts.version,

@@ -137,6 +137,15 @@ def test_found_instances_are_listed() -> None:
     ]
 
 
+@pytest.mark.parametrize(("products", "is_asked_for"), [(["redis"], True), (["valkey"], False)])
+def test_an_instance_tells_whether_it_is_still_asked_for(products: list[str], is_asked_for: bool) -> None:
+    instance(project(products=products))
+
+    (listed,) = call(Role.VIEWER, "get", "/projects/shop-prod/instances").json()["instances"]
+
+    assert listed["is_asked_for"] is is_asked_for
+
+
 @pytest.mark.parametrize(("body", "reach"), [({}, "nodes"), ({"reach": "service"}, "service")])
 def test_an_instance_is_approved(body: dict[str, Any], reach: str) -> None:
     found = instance(project())

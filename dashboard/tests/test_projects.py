@@ -100,7 +100,7 @@ def test_the_list_costs_the_same_for_many_projects(django_assert_num_queries: An
     client = client_of(Role.VIEWER)
     client.get("/projects/")
 
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         client.get("/projects/")
 
 
@@ -158,6 +158,46 @@ def test_what_another_project_sees_too_says_so() -> None:
     instance(second, name="same", decision=Decision.APPROVED)
 
     assert "carts also seen by shop-prod" in words("/projects/shop-two/")
+
+
+def test_what_is_ignored_in_another_project_is_not_said_to_wait() -> None:
+    first, second = project(), project("shop-two")
+    instance(first, name="same", decision=Decision.IGNORED)
+    instance(second, name="same", decision=Decision.IGNORED)
+
+    told = words("/projects/shop-two/")
+    assert "ignored" in told
+    assert "as soon as the service names its address" not in told
+
+
+def test_instances_of_a_product_that_was_unticked_stay_and_say_so(operator: Client) -> None:
+    found = project(products=["valkey"])
+    instance(found, "carts", Cache.objects.create(name="carts", address="redis://10.0.0.3"))
+    instance(found, "stock")
+
+    html = operator.get("/projects/shop-prod/", headers=HTMX).content.decode()
+
+    assert html.count("no longer asked for") == 2
+    assert 'type="checkbox"' in html
+    assert " checked" not in html
+    assert "shop-prod works 2 1 none" in words("/projects/")
+
+
+def test_a_product_that_is_ticked_again_is_asked_for_as_before() -> None:
+    found = project(products=["valkey"])
+    instance(found)
+    CloudProject.objects.update(products=["redis", "valkey"])
+
+    told = words("/projects/shop-prod/")
+
+    assert "no longer asked for" not in told
+    assert "waits for approval" in told
+
+
+def test_a_gone_instance_of_an_unticked_product_is_just_gone() -> None:
+    instance(project(products=["valkey"]), gone_at=timezone.now())
+
+    assert "no longer asked for" not in words("/projects/shop-prod/")
 
 
 @pytest.mark.parametrize(
