@@ -14,6 +14,7 @@ from dashboard.api.answers import problems
 from dashboard.api.caches import cache_named
 from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.findings import Finding
+from dashboard.findings.projects import of_projects
 from dashboard.findings.reach import STUCK
 from dashboard.watched import watch
 from fleet.models import Cache
@@ -30,7 +31,8 @@ class FindingFilter(PageQuery):
 
 
 class FindingAnswer(Schema):
-    cache: str
+    cache: str = Field(description="Empty where it is about a Google Cloud project.")
+    project: str = Field(description="The Google Cloud project, where it is about no cache.")
     state: StateName
     sentence: str
     reason: str = Field(description="The sentence in two or three words.")
@@ -54,11 +56,16 @@ class FindingsOfCache(Schema):
     summary="List what needs attention in the fleet",
 )
 def list_findings(request: HttpRequest, filters: Query[FindingFilter]) -> dict[str, Any]:
-    """Worst first. Paused caches have none, unless their instance is gone; advice is given for single caches only."""
-    wanted = filters.state or SERIOUS
-    told = ((row.cache, finding) for row in overview.read(timezone.now()) for finding in row.findings)
-    found = [(cache, one) for cache, one in told if one.state in wanted and (one.outlives_pause or not cache.is_paused)]
-    found.sort(key=lambda pair: (pair[1].rank, pair[0].name))
+    """Worst first, those of Google Cloud projects among them. Paused caches have none, unless their instance is gone;
+    advice is given for single caches only."""
+    now, wanted = timezone.now(), filters.state or SERIOUS
+    told = ((row.cache, finding) for row in overview.read(now) for finding in row.findings)
+    found: list[tuple[Cache | None, Finding]] = [
+        (cache, one) for cache, one in told if one.outlives_pause or not cache.is_paused
+    ]
+    found += [(None, finding) for finding in of_projects(now)]
+    found = [pair for pair in found if pair[1].state in wanted]
+    found.sort(key=lambda pair: (pair[1].rank, pair[0].name if pair[0] else ""))
     page = [finding_answer(request, *pair) for pair in found[filters.cut]]
     return {**filters.told(len(found)), "findings": page}
 
@@ -76,11 +83,12 @@ def list_findings_of_cache(request: HttpRequest, name: str) -> dict[str, Any]:
     return {"cache": cache.name, "findings": [finding_answer(request, cache, finding) for finding in found]}
 
 
-def finding_answer(request: HttpRequest, cache: Cache, finding: Finding) -> dict[str, Any]:
-    place = reverse("health") if finding.chart == STUCK else f"{cache.get_absolute_url()}#{finding.chart}"
-    same = ("state", "sentence", "reason", "figure")
+def finding_answer(request: HttpRequest, cache: Cache | None, finding: Finding) -> dict[str, Any]:
+    place = f"{cache.get_absolute_url()}#{finding.chart}" if cache else ""
+    place = reverse("health") if finding.chart == STUCK else place
+    same = ("state", "sentence", "reason", "figure", "project")
     return {
-        "cache": cache.name,
+        "cache": cache.name if cache else "",
         **{field: getattr(finding, field) for field in same},
         "url": request.build_absolute_uri(finding.url or place),
     }

@@ -38,7 +38,8 @@ class Finding:
     reason: str
     figure: str
     chart: str
-    cache_name: str = ""
+    # The Google Cloud project that it is about, where it is about no cache.
+    project: str = ""
     # Where it is told better than on the cache's page.
     url: str = ""
     # Whether it counts of a cache that is paused as well.

@@ -17,9 +17,9 @@ from fleet.models import Cache, Node
 
 pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script>"
-# Session and user, caches, summaries, uneasy nodes, instances in Google Cloud; then nodes, shards, statuses, latest and
-# facts of suspects.
-QUERIES = 13
+# Session and user, caches, summaries, uneasy nodes, instances in Google Cloud, alerts, projects; then nodes, shards,
+# statuses, latest and facts of suspects.
+QUERIES = 15
 REFRESH = {"HX-Request": "true"}
 
 

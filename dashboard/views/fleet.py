@@ -18,6 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from dashboard import overview
 from dashboard.findings import Finding, State
+from dashboard.findings.projects import of_projects
 from dashboard.findings.reach import STUCK
 from dashboard.headings import headings
 from dashboard.overview import FINDINGS_SHOWN, HEALTH_WORDS, Query, Row
@@ -43,14 +44,15 @@ HEADINGS = (
 @vary_on_headers("HX-Request")
 def fleet(request: HttpRequest) -> HttpResponse:
     query = Query.of(request.GET)
-    rows = overview.read(timezone.now())
+    now = timezone.now()
+    rows, found = overview.read(now), of_projects(now)
     counted = [row for row in rows if query.matches(row)]
     shown = query.sorted([row for row in counted if query.fits_state(row)])
-    version = fingerprint(query, translation.get_language(), [fingerprint_of(row) for row in shown])
+    version = fingerprint(query, translation.get_language(), [fingerprint_of(row) for row in shown], found)
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
     context = {"query": query, "refresh_url": query.url(version=version), "rows": shown, "has_caches": bool(rows)}
-    context |= {"findings": fleet_findings(shown, query), "states": state_choices(counted, query)}
+    context |= {"findings": fleet_findings(shown, found, query), "states": state_choices(counted, query)}
     context |= {
         "headings": headings(HEADINGS, query),
         "labels": sorted({label for row in rows for label in row.labels}),
@@ -63,13 +65,21 @@ def fingerprint_of(row: Row) -> tuple[object, ...]:
     return row.cache.pk, row.cache.name, row.labels, row.latest and row.latest.at, row.findings, row.health
 
 
-def fleet_findings(rows: Sequence[Row], query: Query) -> dict[str, Any]:
-    """Return the findings to list, our own standstill before all, then worst first, and how many are left out."""
+def fleet_findings(rows: Sequence[Row], others: Sequence[Finding], query: Query) -> dict[str, Any]:
+    """Return the findings to list, our own standstill before all, then worst first, and how many are left out.
+
+    The others are of projects: they belong to no cache that a filter could choose.
+    """
     found = [(row, finding) for row in rows for finding in serious(row)]
     stuck = [pair for pair in found if pair[1].chart == STUCK]
     entries = [entry_of(row, finding) for row, finding in found if len(stuck) < MANY_STUCK or finding.chart != STUCK]
     if len(stuck) >= MANY_STUCK:
         entries.append({"key": STUCK, "url": reverse("health"), "finding": all_stuck(len(stuck))})
+    if not query.is_filtered:
+        entries += [
+            {"key": f"project-{number}", "url": finding.url, "finding": finding}
+            for number, finding in enumerate(others)
+        ]
     # Where Shardwatch stands still, all that is said below may be old.
     entries.sort(key=lambda entry: (entry["finding"].chart != STUCK, entry["finding"].rank))
     shown = entries if query.all_findings else entries[:FINDINGS_SHOWN]
