@@ -17,6 +17,7 @@ from collectors.credentials import access_of
 from collectors.failures import Cause, ReadError, from_error_reply
 from collectors.layout import Layout, address_text
 from collectors.memcached import looking
+from collectors.memcached.discovery import NODES_LIMIT
 from collectors.models import Step
 from collectors.pool import Pool
 from collectors.source import Command
@@ -231,6 +232,8 @@ def _tell_layout(layout: Layout) -> str:
 
 def _tell_nodes(layout: Layout) -> str:
     count = len(layout.nodes())
+    if count >= NODES_LIMIT:
+        return _("It names %(count)d nodes or more; no more than these are watched.") % {"count": count}
     return ngettext("It names %(count)d node.", "It names %(count)d nodes.", count) % {"count": count}
 
 

@@ -10,7 +10,7 @@ from fleet.models import Topology
 from fleet.registration import is_host
 
 CONFIG_CLUSTER: Command = ("config", "get", "cluster")
-# The services offer fewer; a longer list is no list of nodes.
+# Far more than the services offer: of a longer list the first are watched, by their names.
 NODES_LIMIT = 500
 VERSION_DIGITS = 15
 
@@ -51,15 +51,19 @@ class ConfigCluster(Source):
 def read_config(reply: Reply) -> tuple[int, list[Place]] | None:
     """Return the version and the nodes: a line with a number, then one of `host|ip|port` entries.
 
-    None for anything else, also where a single entry is none: half a list must not send the other half away.
+    None for anything else, also where a single entry is none: half a list must not send the other half away. Of more
+    than NODES_LIMIT the same ones are taken in whatever order they come.
     """
     lines = reply.split(b"\n") if isinstance(reply, bytes) else []
     version = lines[0].strip() if lines else b""
     entries = lines[1].split() if len(lines) > 1 else []
-    if not version.isdigit() or len(version) > VERSION_DIGITS or not 0 < len(entries) <= NODES_LIMIT:
+    if not version.isdigit() or len(version) > VERSION_DIGITS or not entries:
         return None
     places = [place for entry in entries if (place := read_entry(entry))]
-    return (int(version), list(dict.fromkeys(places))) if len(places) == len(entries) else None
+    if len(places) < len(entries):
+        return None
+    found = list(dict.fromkeys(places))
+    return int(version), found if len(found) <= NODES_LIMIT else sorted(found)[:NODES_LIMIT]
 
 
 def read_entry(entry: bytes) -> Place | None:

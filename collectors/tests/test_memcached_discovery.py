@@ -59,7 +59,6 @@ def test_an_entry_names_a_node(entry: str, place: tuple[str, int]) -> None:
         b"1\n||11211\n",
         b"1\na b|1.1.1.1|11211\n",
         b"1\na|1.1.1.1|11211 <html>\n",
-        value(1, *(f"h{number}|1.1.1.1|1" for number in range(NODES_LIMIT + 1))),
     ],
 )
 def test_what_is_no_list_is_not_half_a_list(reply: object) -> None:
@@ -78,6 +77,25 @@ def test_no_bytes_break_the_reading(noise: bytes) -> None:
 
 def test_a_node_named_twice_is_one() -> None:
     assert read_config(value(1, "a|1.1.1.1|1", "a|1.1.1.1|1")) == (1, [("a", 1)])
+
+
+def test_of_a_list_that_is_too_long_the_same_nodes_are_watched_in_any_order() -> None:
+    entries = [f"h{number:04}|1.1.1.1|1" for number in range(NODES_LIMIT + 100)]
+
+    told = [read_config(value(1, *given)) for given in (entries, entries[::-1])]
+
+    assert told[0] == told[1]
+    assert told[0]
+    assert (len(told[0][1]), told[0][1][-1]) == (NODES_LIMIT, ("h0499", 1))
+
+
+def test_a_list_as_long_as_it_may_be_keeps_its_order() -> None:
+    entries = [f"h{number:04}|1.1.1.1|1" for number in reversed(range(NODES_LIMIT))]
+
+    told = read_config(value(1, *entries))
+
+    assert told
+    assert (len(told[1]), told[1][0]) == (NODES_LIMIT, ("h0499", 1))
 
 
 def test_each_node_is_a_shard_of_its_own() -> None:

@@ -50,6 +50,12 @@ def test_it_tests_the_nodes_that_an_endpoint_names(peer: PeerAt) -> None:
     assert results[-1].sentence == "Memcached 1.6.18"
 
 
+def test_a_list_that_is_too_long_says_how_many_are_watched(peer: PeerAt) -> None:
+    results = tried(endpoint_of(peer, *(f"127.0.0.1||{port}" for port in range(1, 601))))
+
+    assert results[3].sentence == "It names 500 nodes or more; no more than these are watched."
+
+
 def test_a_named_node_that_cannot_be_reached_fails_the_test(peer: PeerAt) -> None:
     node, dead = peer(answers(STATS)), closed_port()
 

@@ -6,9 +6,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from collectors.causes import sentence_of
+from collectors.memcached.discovery import NODES_LIMIT
 from dashboard.findings.finding import Finding, notice, ranked, subject
 from dashboard.templatetags.units import bytes_size, duration, grouped, percent
 from dashboard.watched import Watched, WatchedNode
+from fleet.addresses import Protocol
 
 # All threads together: Google's advice for Memorystore for Memcached.
 BUSY = 0.8
@@ -109,6 +111,20 @@ def list_untold(watched: Watched) -> Finding | None:
     return notice((sentence % parts).rstrip(".\u3002"), _("no list of nodes"), since, "nodes")
 
 
+def list_cut(watched: Watched) -> Finding | None:
+    """The discovery endpoint names as many nodes as are watched of one cache at most: there may be more."""
+    if len(watched.nodes) < NODES_LIMIT:
+        return None
+    if all(seed.protocol is not Protocol.DISCOVERY for seed in watched.cache.seeds()):
+        return None
+    parts = {"name": watched.cache.name, "limit": grouped(NODES_LIMIT)}
+    sentence = _(
+        "The discovery endpoint of %(name)s names %(limit)s nodes or more: of one cache no more than %(limit)s are"
+        " watched, the first by their names"
+    )
+    return notice(sentence % parts, _("not all nodes"), parts["limit"], "nodes")
+
+
 def batch_of_one(watched: Watched) -> Finding | None:
     """MySQL's plugin commits after every write. Applies where its settings were read over MySQL."""
     if watched.past.plugin.get(WRITE_BATCH) != "1":
@@ -121,4 +137,4 @@ def batch_of_one(watched: Watched) -> Finding | None:
     return notice(sentence % parts, _("writes one by one"), "1", "commands")
 
 
-ADVICE = (list_untold, batch_of_one, threads_busy, no_memory, starved_class, evicted_unread)
+ADVICE = (list_untold, list_cut, batch_of_one, threads_busy, no_memory, starved_class, evicted_unread)

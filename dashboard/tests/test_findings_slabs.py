@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from collectors.causes import Cause
+from collectors.memcached.discovery import NODES_LIMIT
 from dashboard.findings import Finding, State, load, memory, slabs
 from dashboard.past import Past, Untold
 from dashboard.tests.cast import NOW, member, summary, watched
@@ -100,6 +101,21 @@ def test_an_endpoint_that_tells_no_nodes_is_told() -> None:
 
     assert "told no nodes for 5 min" in said(slabs.list_untold(found))
     assert slabs.list_untold(pool({}, used_memory=1)) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "nodes", "speaks"),
+    [
+        ("memcached+discovery://10.0.0.9", NODES_LIMIT, True),
+        ("memcached+discovery://10.0.0.9", NODES_LIMIT - 1, False),
+        ("memcached://10.0.0.9", NODES_LIMIT, False),
+    ],
+)
+def test_an_endpoint_that_names_more_than_are_watched_is_told(address: str, nodes: int, speaks: bool) -> None:
+    found = slabs.list_cut(watched(*[member()] * nodes, address=address))
+
+    assert bool(found) is speaks
+    assert not speaks or "names 500 nodes or more" in said(found)
 
 
 def test_a_full_memcached_that_evicts_is_healthy() -> None:
