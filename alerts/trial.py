@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from alerts import judging, measures, scene
+from alerts import judging, measures, past_silence, scene
 from alerts.alert import FIRING_STATES, Alert, moment
 from alerts.change import Change
 from alerts.evaluate import Book
@@ -20,7 +20,7 @@ from alerts.measures import DOWN, is_counted, is_service
 from alerts.route import Tree
 from alerts.rule import Override, Rule
 from alerts.scene import EVIDENCE, Watched, silent_limit
-from alerts.spec import Spec
+from alerts.spec import NoData, Spec
 from collectors import past_windows, tally_points
 from collectors.cloud import windows as cloud_windows
 from collectors.event import Event, Kind
@@ -92,10 +92,17 @@ class Trial:
     def is_partial(self) -> bool:
         return self.nodes < self.of_nodes
 
+    @property
+    def judges_silence(self) -> bool:
+        """Whether it matters that the service told nothing."""
+        is_told = any(is_service(reading.metric) for reading in self.spec.readings())
+        return is_told and self.spec.no_data is not NoData.KEEP
+
 
 def run(spec: Spec, now: datetime, span: timedelta = LONGEST, overrides: Sequence[Override] = ()) -> Trial:
     """Judge a rule on the past. Overrides are those of the rule as it is kept."""
-    caches = [cache for cache in _caches(now) if spec.where.fits_cache(cache.name, cache.labels)]
+    known = _caches(now)
+    caches = [cache for cache in known if spec.where.fits_cache(cache.name, cache.labels)]
     members = judging.members_of(spec)
     of_nodes = sum(len(members(cache)) for cache in caches)
     step, caches = fitted(spec, caches, span)
@@ -103,6 +110,8 @@ def run(spec: Spec, now: datetime, span: timedelta = LONGEST, overrides: Sequenc
     nodes = sum(len(members(cache)) for cache in caches)
     trial = Trial(spec, moment(grid.start), moment(grid.end), step, nodes, of_nodes)
     stage = Stage(spec, overrides, caches, grid, trial)
+    if trial.judges_silence:
+        stage.silence = past_silence.read(caches, known, grid)
     stage.play()
     trial.pages = _pages(trial.fired, trial.end)
     return trial
@@ -144,6 +153,8 @@ class Stage:
         places = [-place.id for cache in caches for place in cache.places]
         self.columns = _columns(spec, ids, grid, self.down) | _told(spec, places, grid)
         self.events = _events(self.caches, spec, grid)
+        # At which points the service told nothing of a place, where that matters.
+        self.silence: dict[int, list[bool]] = {}
         self.known: dict[tuple[int | None, str], Alert] = {}
         self.running: dict[tuple[int | None, str], Episode] = {}
 
@@ -164,7 +175,8 @@ class Stage:
             reading: {node: value for node, column in columns.items() if (value := column[point]) is not None}
             for reading, columns in self.columns.items()
         }
-        silent = frozenset(node for node, column in self.down.items() if column[point])
+        down = (node for node, column in self.down.items() if column[point])
+        silent = frozenset((*down, *(place for place, marks in self.silence.items() if marks[point])))
         return list(judging.verdicts(self.rule, self.overrides, self.caches, found, silent))
 
     def _count(self, verdicts: Sequence[Verdict]) -> None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from collectors import past_windows
 from collectors.cloud.reading import points, slot
+from collectors.cloud.service_metrics import SERVICE_METRICS
 from collectors.cursors import raw_cursor
 from collectors.past_windows import HOUR, Column, Grid, Points
 from collectors.windows import WEEK, Read, Reading, Values, aggregate
@@ -87,11 +88,24 @@ def read_past(place_ids: Collection[int], grid: Grid, wanted: Iterable[Reading])
     return found
 
 
+def known_places(place_ids: Collection[int], grid: Grid) -> dict[int, list[bool]]:
+    """Return at which points the service told anything of each place; those of which it told nothing are missing."""
+    start, end = datetime.fromtimestamp(grid.start, UTC), datetime.fromtimestamp(grid.end, UTC)
+    found: dict[int, list[bool]] = defaultdict(lambda: [False] * grid.count)
+    # Any one metric: a row is there with the first of them.
+    for place, point, *_rest in points(_tier(grid), list(place_ids), [SERVICE_METRICS[0].name], start, end, grid.step):
+        found[place][point] = True
+    return dict(found)
+
+
+def _tier(grid: Grid) -> str:
+    return "1h" if grid.step % HOUR == 0 else "5m"
+
+
 def _columns(ids: list[int], grid: Grid, names: Sequence[str]) -> dict[str, dict[int, Points]]:
     start, end = datetime.fromtimestamp(grid.start, UTC), datetime.fromtimestamp(grid.end, UTC)
-    tier = "1h" if grid.step % HOUR == 0 else "5m"
     found: dict[str, dict[int, Points]] = {name: {} for name in names}
-    for place, point, samples, *values in points(tier, ids, names, start, end, grid.step):
+    for place, point, samples, *values in points(_tier(grid), ids, names, start, end, grid.step):
         for index, name in enumerate(names):
             one = found[name].setdefault(place, past_windows.empty(grid))
             one.samples[point] = samples
