@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,18 +13,25 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Role
 from accounts.tests.cast import client_of
+from collectors import samples
+from collectors.cloud.feed import CloudPlace
+from collectors.cloud.models import CloudInstance, CloudProject
+from collectors.cloud.service_metrics import SERVICE_METRICS
+from collectors.cloud.storing import store
 from collectors.keyscan.details import Detail
 from collectors.keyscan.models import ScanMetric
-from collectors.tests.cast import cache_with_nodes
+from collectors.tests.cast import cache_with_nodes, reading
 from dashboard.readiness import RULES
 from dashboard.tests.api import call
 from dashboard.tests.scan_cast import scanned_cache, stored
-from dashboard.tests.service_cast import in_cloud
+from dashboard.tests.service_cast import VALKEY, in_cloud
 from dashboard.tests.test_fleet import sampled
-from fleet.models import Cache, Reach
+from fleet.models import Cache, Node, Reach, Shard
 
 pytestmark = pytest.mark.django_db
 GIB = 2**30
+# Session, user and navigation; caches, instances, places and figures; nodes, shards, statuses, latest and facts; keys.
+FLEET_QUERIES = 13
 
 
 def page(path: str) -> str:
@@ -137,6 +145,55 @@ def test_more_nodes_cost_no_more_queries(path: str, django_assert_max_num_querie
 
     with django_assert_max_num_queries(38):
         client.get(path)
+
+
+def fleet_of(caches: int, nodes: int) -> None:
+    """Make caches in Google Cloud with one shard of so many nodes, each with a sample and figures of its service."""
+    now = timezone.now()
+    made = Cache.objects.bulk_create(
+        Cache(name=f"cache-{n}", address="redis://127.0.0.1:1", topology="cluster") for n in range(caches)
+    )
+    shards = Shard.objects.bulk_create(Shard(cache=cache, identity="1", number=1) for cache in made)
+    Node.objects.bulk_create(
+        Node(
+            cache=shard.cache,
+            shard=shard,
+            identity=str(n),
+            host="127.0.0.1",
+            port=7000 + n,
+            role="replica" if n else "primary",
+        )
+        for shard in shards
+        for n in range(nodes)
+    )
+    tick = int(now.timestamp()) // 15 * 15
+    rows = [reading(node, used_memory=1, maxmemory=4, connected_clients=1) for node in Node.objects.all()]
+    samples.write([replace(row, tick=tick) for row in rows])
+    project = CloudProject.objects.create(project_id="shop-prod")
+    instances = CloudInstance.objects.bulk_create(
+        CloudInstance(project=project, product="valkey", name=f"n-{cache.pk}", uid="u", snapshot=VALKEY, cache=cache)
+        for cache in made
+    )
+    places = CloudPlace.objects.bulk_create(
+        CloudPlace(instance=one, role="primary", seen_on=now.date()) for one in instances
+    )
+    figures: list[float | None] = [0.1] * len(SERVICE_METRICS)
+    store([(tick // 60 * 60 - 60 * minute, place.pk, figures) for place in places for minute in range(1, 4)])
+
+
+@pytest.mark.parametrize("path", ["/readiness/", "/api/v1/readiness"])
+@pytest.mark.parametrize(("caches", "nodes"), [(2, 1), (200, 5)])
+def test_the_fleet_costs_the_same_queries_with_any_number_of_caches_and_nodes(
+    path: str, caches: int, nodes: int, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    fleet_of(caches, nodes)
+    client = client_of()
+    client.get("/readiness/")
+
+    with django_assert_max_num_queries(FLEET_QUERIES):
+        answer = client.get(path)
+
+    assert answer.status_code == 200
 
 
 def test_many_caches_come_in_pages() -> None:
