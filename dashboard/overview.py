@@ -14,11 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from collectors import latest
-from collectors.cloud.known import services
+from collectors.cloud.known import Service, services
 from collectors.cloud.latest import standings
+from collectors.cloud.service_facts import ServiceFacts
 from collectors.latest import CacheLatest
 from dashboard import findings
 from dashboard.findings import Finding, State
+from dashboard.service_row import kind_of, replicas_of
 from dashboard.watched import Watched, nodes_of, recent_events
 from fleet.engines import Engine
 from fleet.models import Cache, Reach, Topology
@@ -43,6 +45,13 @@ class Row:
     findings: Sequence[Finding]
     # Counted where the nodes were read; else a shard has one primary.
     known_shards: int | None = None
+    # The instance in Google Cloud that the cache stands for.
+    service: Service | None = None
+
+    @property
+    def told(self) -> ServiceFacts | None:
+        """What the service tells of a cache whose nodes nobody here reaches."""
+        return self.service.facts if self.service and self.cache.reach == Reach.SERVICE else None
 
     @cached_property
     def trouble(self) -> Finding | None:
@@ -71,21 +80,26 @@ class Row:
 
     @property
     def shards(self) -> int:
+        if self.told:
+            return self.told.shards or 0
         return self.known_shards or (self.latest.primaries if self.latest else 0)
 
     @property
     def shape(self) -> str:
-        """Return engine, topology and size in words."""
+        """Return engine, topology and size in words, and who tells them where that is the service alone."""
+        if self.told:
+            size = self._size(self.told.node_count or 0)
+            return " · ".join(filter(None, (kind_of(self.told), size, _("as Google tells"))))
+        if self.cache.reach == Reach.SERVICE and not self.cache.engine:
+            return _("not reported")
         # Django's own get_…_display builds its table anew each time, which shows with hundreds of rows.
         kind = f"{Engine(self.cache.engine).label} {Topology(self.cache.topology).label if self.cache.topology else ''}"
-        nodes = self.latest.nodes if self.latest else 0
-        if not nodes:
-            return kind.strip()
-        if self.shards > 1 and self.cache.abilities.replication:
-            size = _("%(shards)s shards, %(nodes)s nodes") % {"shards": self.shards, "nodes": nodes}
-        else:
-            size = ngettext("%(counter)s node", "%(counter)s nodes", nodes) % {"counter": nodes}
-        return f"{kind.strip()} · {size}"
+        return " · ".join(filter(None, (kind.strip(), self._size(self.latest.nodes if self.latest else 0))))
+
+    def _size(self, nodes: int) -> str:
+        if self.shards > 1 and self.cache.abilities.replication and nodes:
+            return _("%(shards)s shards, %(nodes)s nodes") % {"shards": self.shards, "nodes": nodes}
+        return ngettext("%(counter)s node", "%(counter)s nodes", nodes) % {"counter": nodes} if nodes else ""
 
     @property
     def no_figures(self) -> str:
@@ -114,16 +128,23 @@ class Row:
         seen = self.latest
         if seen is None or seen.at is None or not self.cache.abilities.replication:
             return "", ""
-        if self.cache.reach == Reach.SERVICE:
-            # Which nodes there are the service's page tells; its figures only say how far they are behind.
-            return ("", "") if seen.replication_lag_bytes is None else (_("in sync"), "ok")
         if seen.links_down:
             return _("%s down") % seen.links_down, "critical"
-        if not seen.replicas:
+        replicas = self.replicas
+        if replicas == 0:
             return _("no replicas"), "none"
         if seen.replication_lag_bytes is not None:
             return _("in sync"), "ok"
-        return ngettext("%s replica", "%s replicas", seen.replicas) % seen.replicas, "ok"
+        if replicas is None:
+            return _("not reported"), "none"
+        return ngettext("%s replica", "%s replicas", replicas) % replicas, "ok"
+
+    @property
+    def replicas(self) -> int | None:
+        """Return how many there are, None where only the service could tell and does not."""
+        if self.cache.reach == Reach.SERVICE:
+            return replicas_of(self.told) if self.told else None
+        return self.latest.replicas if self.latest else None
 
     @property
     def no_rate(self) -> str:
@@ -163,6 +184,8 @@ class Row:
                 self.cache.topology,
                 drawn,
                 alarms,
+                self.told and self.shape,
+                self.replicas,
                 self.health,
                 self.reason,
             )
@@ -186,7 +209,7 @@ def read(now: datetime) -> list[Row]:
         pk = cache.pk
         members, events = nodes.get(pk, ()), recent.get(pk, ())
         watched = Watched(cache, now, summaries.get(pk), members, events, found.get(pk), feeds.get(pk))
-        rows.append(Row(cache, watched.latest, findings.of(watched), watched.shards))
+        rows.append(Row(cache, watched.latest, findings.of(watched), watched.shards, watched.service))
     return rows
 
 

@@ -15,6 +15,7 @@ from dashboard.api.caches import LABEL_PATTERN
 from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.api.schemas import NO_NUL
 from dashboard.overview import Row
+from dashboard.service_row import counts_of, engine_of
 
 router = Router(tags=["fleet"], auth=callers())
 Health = Literal["unreachable", "critical", "warning", "waiting", "ok", "paused"]
@@ -66,6 +67,8 @@ class CacheHealth(Schema):
     labels: dict[str, str]
     engine: str | None
     topology: str | None
+    version: str | None = Field(description="By Google's API, where nobody here reaches the nodes; else null.")
+    told_by: Literal["nodes", "google-api"] = Field(description="Who tells the engine, the shards and the nodes.")
     sampled_at: datetime | None
     shards: int
     nodes: int | None
@@ -103,7 +106,7 @@ def read_fleet(request: HttpRequest, filters: Query[FleetQuery]) -> dict[str, An
 
 
 def row_answer(request: HttpRequest, row: Row) -> dict[str, Any]:
-    cache = row.cache
+    cache, told = row.cache, row.told
     return {
         "cache": cache.name,
         "url": request.build_absolute_uri(cache.get_absolute_url()),
@@ -111,9 +114,12 @@ def row_answer(request: HttpRequest, row: Row) -> dict[str, Any]:
         "reason": row.reason,
         "findings": len(row.findings),
         "labels": cache.labels,
-        "engine": cache.engine or None,
+        "engine": str(engine_of(told)) if told else cache.engine or None,
         "topology": cache.topology or None,
+        "version": told.version or None if told else None,
+        "told_by": "google-api" if told else "nodes",
         "sampled_at": row.latest.at if row.latest else None,
         "shards": row.shards,
         **{name: getattr(row.latest, name, None) for name in FIGURES},
+        **(counts_of(told) if told else {}),
     }

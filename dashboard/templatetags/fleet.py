@@ -36,7 +36,7 @@ def fleet_row(context: Context, row: Row) -> dict[str, Any]:
 
 def figures(row: Row, seen: CacheLatest) -> dict[str, Any]:
     word, tone = row.replication
-    lag = seen.replication_lag_bytes if seen.replicas else None
+    lag = seen.replication_lag_bytes if row.replicas != 0 else None
     return {
         "memory": cell(
             bytes_size(seen.used_memory),

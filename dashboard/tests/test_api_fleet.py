@@ -5,6 +5,7 @@ import pytest
 from accounts.models import Role
 from collectors.tests.cast import cache_with_nodes
 from dashboard.tests.api import call
+from dashboard.tests.service_cast import in_cloud
 from dashboard.tests.test_fleet import sampled
 from fleet.models import Cache
 
@@ -39,6 +40,21 @@ def test_it_says_null_where_nothing_is_known() -> None:
     new = call(Role.VIEWER, "get", "/fleet?text=new").json()["caches"][0]
 
     assert (new["health"], new["sampled_at"], new["used_memory"], new["nodes"]) == ("waiting", None, None, None)
+
+
+def test_it_tells_what_the_service_tells_of_a_cache_that_nobody_reaches() -> None:
+    in_cloud(Cache.objects.create(name="far", address="redis://10.0.0.9", reach="service"))
+
+    far = call(Role.VIEWER, "get", "/fleet?text=far").json()["caches"][0]
+
+    assert (far["engine"], far["version"], far["told_by"]) == ("valkey", "8.0", "google-api")
+    assert (far["shards"], far["nodes"], far["replicas"], far["answering"]) == (3, 6, 3, None)
+
+
+def test_it_tells_what_nodes_tell_of_the_others() -> None:
+    beta = call(Role.VIEWER, "get", "/fleet?text=beta").json()["caches"][0]
+
+    assert (beta["engine"], beta["version"], beta["told_by"], beta["replicas"]) == ("valkey", None, "nodes", 0)
 
 
 @pytest.mark.parametrize(

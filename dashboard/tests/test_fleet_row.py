@@ -1,6 +1,7 @@
 """One row of the fleet page, drawn from texts that are made beforehand."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,11 +9,15 @@ from django.template import Context, Template
 from django.utils import translation
 from django.utils.html import strip_tags
 
+from collectors.cloud.known import Service
+from collectors.cloud.models import CloudInstance
+from collectors.cloud.snapshots import facts
 from dashboard.findings import Finding, State
 from dashboard.overview import Row
 from dashboard.templatetags.fleet import WORDS, cell
 from dashboard.tests.cast import NOW, summary
-from fleet.models import Cache
+from dashboard.tests.service_cast import SNAPSHOTS
+from fleet.models import Cache, Reach
 
 HOSTILE = "<script>alert(1)</script>"
 HEADS = dict.fromkeys((*WORDS, "word_sample"), "head") | {"fleet_url": "/"}
@@ -118,6 +123,57 @@ def test_it_says_why_there_are_no_figures_at_all(row: Row, words: str) -> None:
 )
 def test_it_tells_engine_and_size(given: dict[str, Any], nodes: int, primaries: int, words: str) -> None:
     assert Row(cache(**given), summary(nodes=nodes, primaries=primaries), ()).shape == words
+
+
+def far(product: str = "valkey", **figures: Any) -> Row:
+    """A cache whose nodes nobody reaches; replicas of its summary are none that anybody counted."""
+    service = Service(CloudInstance(), facts(product, SNAPSHOTS[product]))
+    known = cache(engine="", topology="", reach=Reach.SERVICE)
+    return Row(known, summary(at=NOW, nodes=0, replicas=0, primaries=0, **figures), (), service=service)
+
+
+@pytest.mark.parametrize(
+    ("product", "shape", "replication"),
+    [
+        ("valkey", "Valkey 8.0 cluster · 3 shards, 6 nodes · as Google tells", "3 replicas"),
+        ("redis", "Redis 7.2 · 2 nodes · as Google tells", "1 replica"),
+        ("memcached", "Memcached 1.6.15 · 2 nodes · as Google tells", "not reported"),
+    ],
+)
+def test_a_far_cache_is_what_its_service_tells(product: str, shape: str, replication: str) -> None:
+    row = far(product)
+
+    assert row.shape == shape
+    assert texts(row)[8] == replication
+
+
+def test_replicas_of_a_far_cache_that_follow_are_in_sync() -> None:
+    row = far(replication_lag_bytes=2048)
+
+    assert texts(row)[8] == "in sync 2 KiB behind"
+
+
+def test_a_far_cache_of_no_project_is_not_reported() -> None:
+    row = Row(cache(engine="", topology="", reach=Reach.SERVICE), summary(at=NOW, nodes=0, replicas=0), ())
+
+    assert (row.shape, texts(row)[8]) == ("not reported", "not reported")
+
+
+def test_a_cache_whose_nodes_are_read_is_what_they_tell() -> None:
+    service = Service(CloudInstance(), facts("redis", SNAPSHOTS["redis"]))
+
+    row = Row(cache(), summary(at=NOW, nodes=6, primaries=3, replicas=3), (), service=service)
+
+    assert (row.shape, row.replicas) == ("Valkey cluster · 3 shards, 6 nodes", 3)
+
+
+def test_a_row_is_drawn_again_when_the_service_tells_something_else() -> None:
+    before, after = far("redis"), far("redis")
+    assert before.version == after.version
+
+    changed = replace(after, service=Service(CloudInstance(), facts("redis", SNAPSHOTS["redis"] | {"tier": "BASIC"})))
+
+    assert changed.version != before.version
 
 
 def test_it_counts_no_nodes_of_a_cache_never_seen() -> None:

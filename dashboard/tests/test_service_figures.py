@@ -310,7 +310,7 @@ def test_how_the_service_answers_is_known_on_pages(sessions: CloudInstance) -> N
     assert feed.project_id == PROJECT
 
 
-@pytest.mark.parametrize(("lag", "words"), [(None, ("", "")), (0, ("in sync", "ok"))])
+@pytest.mark.parametrize(("lag", "words"), [(None, ("not reported", "none")), (0, ("in sync", "ok"))])
 def test_replicas_that_only_the_service_knows_are_not_said_to_be_missing(
     lag: int | None, words: tuple[str, str]
 ) -> None:

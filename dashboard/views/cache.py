@@ -29,7 +29,7 @@ USUAL_SPAN, NEW_SPAN = 3600, 900
 @vary_on_headers("HX-Request")
 def cache(request: HttpRequest, name: str) -> HttpResponse:
     watched = watch(get_object_or_404(Cache, name=name))
-    row = Row(watched.cache, watched.latest, findings.in_depth(watched), watched.shards)
+    row = Row(watched.cache, watched.latest, findings.in_depth(watched), watched.shards, watched.service)
     off = standing.switched_off([watched.cache.pk]).get(watched.cache.pk)
     service = service_page.page_of(watched.cache, watched.service, watched.now)
     seen = (translation.get_language(), row.findings, row.health, off, service and service.version)
