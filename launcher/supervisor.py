@@ -82,7 +82,7 @@ class Supervisor:
             self._await(service)
 
     def _await(self, service: Service) -> None:
-        until(lambda: not service.is_running() or service.is_ready(), service.start_seconds)
+        is_over = until(lambda: not service.is_running() or service.is_ready(), service.start_seconds)
         if not service.is_running():
             status = service.child.returncode if service.child else None
             raise LauncherError(
@@ -90,7 +90,8 @@ class Supervisor:
                 f"{service.last_words()}",
                 f"The whole log is {service.log}.",
             )
-        if not service.is_ready():
+        # Not asked once more: on a busy machine a second question may find no answer in time.
+        if not is_over:
             raise LauncherError(
                 f"The {service.name} was not ready within {service.start_seconds:g} s.", f"Its log is {service.log}."
             )

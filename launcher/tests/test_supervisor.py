@@ -50,6 +50,16 @@ def test_it_gives_up_on_a_service_that_never_gets_ready(watched: Supervisor, mak
         watched.launch(service)
 
 
+def test_a_service_that_was_ready_once_has_started(watched: Supervisor, make: Make) -> None:
+    service = make("mill", "sleep 60")
+    answers = iter([False, True])
+    service.is_ready = lambda: next(answers, False)
+
+    watched.launch(service)
+
+    assert service.is_running()
+
+
 def test_it_starts_again_what_ended_and_waits_longer_each_time(watched: Supervisor, make: Make) -> None:
     service = make("mill", "exit 1")
     watched.services.append(service)
