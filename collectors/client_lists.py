@@ -1,16 +1,17 @@
 """Reading client lists: rarely, on connections of their own, one node of a cache after the other.
 
-A server answers nobody else while it writes its list, 2 to 10 usec a connection. So a cache is read
+A server answers nobody else while it writes its list, 2 to 10 usec a connection (Memcached: one of its threads). So a cache is read
 every CLIENTS_INTERVAL_SECONDS, nodes above CLIENTS_LIMIT only when somebody asks for it, and polls never wait.
 """
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
+import hiredis
 from django.conf import settings
 from django.utils import timezone
 
@@ -18,17 +19,16 @@ from collectors import capabilities, latest
 from collectors.capabilities import Support
 from collectors.client_list import ClientList
 from collectors.client_reading import ROWS_KEPT
-from collectors.connections import CONNECTION_NAME, pack
-from collectors.failures import Cause, ReadError
+from collectors.connections import CONNECTION_NAME, RESP, Link, ask
+from collectors.failures import Cause, ReadError, from_error_reply
 from collectors.line_reply import LineReply
 from collectors.looks import noted, opened
 from collectors.models import ClientReading, ClientRows, ClientTurn, NodeStatus, Step
 from collectors.source import Command
 from collectors.targets import NodeRow, Way, read_nodes
-from fleet.engines import without
 from fleet.models import Cache, Reach
 
-CLIENT_LIST: Command = ("CLIENT", "LIST")
+CLIENT_LIST: Command = RESP.connection_list
 # The longest that one node may take, and all nodes of a cache together.
 NODE_SECONDS = 30.0
 CACHE_SECONDS = 60.0
@@ -65,8 +65,7 @@ class Look:
 def due_caches(now: datetime | None = None) -> list[int]:
     """Return the caches whose lists are to be read, and forget the single connections that were kept long enough."""
     forget_rows(now or timezone.now())
-    able = Cache.objects.filter(is_paused=False, reach=Reach.NODES).exclude(engine__in=without("client_list"))
-    return list(able.values_list("pk", flat=True))
+    return list(Cache.objects.filter(is_paused=False, reach=Reach.NODES).values_list("pk", flat=True))
 
 
 def read(cache_id: int, is_demanded: bool = False, node_id: int = 0) -> bool:
@@ -79,15 +78,17 @@ def read(cache_id: int, is_demanded: bool = False, node_id: int = 0) -> bool:
     if cache is None:
         return False
     with ClientTurn.taken(cache_id, CACHE_SECONDS) as is_ours:
-        looks = [look for look in _looks(cache_id, is_demanded) if node_id in {0, look.node.pk}] if is_ours else []
+        way = Way.to(cache)
+        due = _looks(cache_id, is_demanded, way.dialect.connection_list) if is_ours else []
+        looks = [look for look in due if node_id in {0, look.node.pk}]
         if looks:
             seconds = DEMAND_SECONDS if is_demanded else CACHE_SECONDS
-            asyncio.run(_look_at_all(looks, Way.to(cache), time.monotonic() + seconds))
+            asyncio.run(_look_at_all(looks, way, time.monotonic() + seconds))
             _write(looks, timezone.now())
     return is_ours
 
 
-def _looks(cache_id: int, is_demanded: bool) -> list[Look]:
+def _looks(cache_id: int, is_demanded: bool, command: Command) -> list[Look]:
     nodes = read_nodes([cache_id])
     support = capabilities.load([node.pk for node in nodes])
     looks = [Look(node, support[node.pk]) for node in nodes]
@@ -101,7 +102,7 @@ def _looks(cache_id: int, is_demanded: bool) -> list[Look]:
         look
         for look in looks
         if look.node.pk not in failing
-        and not look.support.is_refused(CLIENT_LIST)
+        and not look.support.is_refused(command)
         and (seen := newest.get(look.node.pk)) is not None
         and seen.connected_clients is not None
         and seen.connected_clients <= settings.CLIENTS_LIMIT
@@ -136,12 +137,30 @@ class Taker(Protocol):
 
 async def take_list(node: NodeRow, support: Support, way: Way, seen: Taker) -> int:
     """Hand one node's list to `seen`; return its bytes. Raise ReadError."""
+    command, to_lines = way.dialect.connection_list, way.dialect.client_lines
     async with opened(node, way, support) as link:
         seen.own_address = link.own_address
-        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        link.stream(pack([CLIENT_LIST]), LineReply(seen.take, done))
-        with noted(support, CLIENT_LIST):
+        with noted(support, command):
+            if to_lines:
+                return await _take_whole(link, command, to_lines, seen)
+            done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+            link.stream(link.dialect.pack([command]), LineReply(seen.take, done))
             return await done
+
+
+async def _take_whole(link: Link, command: Command, to_lines: Callable[[bytes], Iterable[bytes]], seen: Taker) -> int:
+    """Ask for a list that cannot be read as it comes; a link takes in no more than a reply's limit."""
+    (reply,) = await ask(link, [command], Step.STATS)
+    if isinstance(reply, hiredis.ReplyError):
+        raise from_error_reply(str(reply), Step.STATS)
+    text = reply if isinstance(reply, bytes) else b""
+    lines = list(to_lines(text))
+    if not lines:
+        # Our own connection would stand in it.
+        raise ReadError(Step.STATS, Cause.NOT_STATS)
+    for line in lines:
+        seen.take(line)
+    return len(text)
 
 
 def _write(looks: Sequence[Look], now: datetime) -> None:

@@ -1,7 +1,7 @@
 """What differs on the wire between kinds of servers; connections, rounds and polls are the same for all of them."""
 
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -48,3 +48,7 @@ class Dialect:
     # Asks the server at an IP address and port once more why it hung up, where that may have several reasons.
     look_again: Callable[[tuple[str, int], ssl.SSLObject | None], Awaitable[ReadError | None]] | None = None
     names_connections: bool = True
+    # Tells who is connected.
+    connection_list: Command = ("CLIENT", "LIST")
+    # Makes the lines of a client list of its whole reply. None: the reply is such a list, and is read as it comes.
+    client_lines: Callable[[bytes], Iterable[bytes]] | None = None

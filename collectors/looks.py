@@ -14,13 +14,13 @@ from collectors.targets import NodeRow, Way
 
 @asynccontextmanager
 async def opened(node: NodeRow, way: Way, support: Support) -> AsyncIterator[Link]:
-    """Yield a connection that is logged in, and named where the node allows that. Raise ReadError."""
+    """Yield a connection that is logged in, and named where the node knows names and allows that. Raise ReadError."""
     if way.broken:
         raise way.broken
-    link = await open_link(node.host, node.port, way.context)
+    link = await open_link(node.host, node.port, way.context, way.dialect)
     try:
         await log_in(link, way.access)
-        if not support.is_refused(SETNAME):
+        if way.dialect.names_connections and not support.is_refused(SETNAME):
             (reply,) = await ask(link, [SETNAME])
             support.note(SETNAME, reply)
         yield link

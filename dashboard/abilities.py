@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 SENTENCES: dict[str, StrOrPromise] = {
     "command_statistics": _("%(engine)s does not count calls and times by command."),
     "slow_log": _("%(engine)s keeps no slow log."),
-    "client_list": _("%(engine)s does not tell who its clients are."),
     "key_scans": _("%(engine)s has no command to walk through its keys."),
 }
 

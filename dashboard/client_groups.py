@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db.models.fields.json import KeyTransform
@@ -24,7 +24,11 @@ from dashboard.refusals import Refusal, refusals
 from dashboard.watched import WatchedNode, nodes_of
 from fleet.models import Cache
 
-BY_WORDS = {
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+Words = Mapping[str, "StrOrPromise"]
+BY_WORDS: Words = {
     "name": gettext_lazy("Name"),
     "user": gettext_lazy("User"),
     "library": gettext_lazy("Library"),
@@ -32,9 +36,12 @@ BY_WORDS = {
     "idle": gettext_lazy("Idle time"),
     "command": gettext_lazy("Last command"),
 }
-SORT_WORDS = {"memory": gettext_lazy("Memory"), "idle": gettext_lazy("Idle"), "age": gettext_lazy("Age")}
+SORT_WORDS: Words = {"memory": gettext_lazy("Memory"), "idle": gettext_lazy("Idle"), "age": gettext_lazy("Age")}
+# Where connections have no names.
+BY_FEWER: Words = {"network": BY_WORDS["network"], "idle": BY_WORDS["idle"], "command": gettext_lazy("State")}
+SORT_FEWER: Words = {"idle": SORT_WORDS["idle"]}
 ROWS_SHOWN = 50
-COMMANDS = ("CLIENT LIST",)
+COMMANDS = ("CLIENT LIST", "stats conns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,20 @@ class Clients:
     def has_failed(self) -> bool:
         """Whether somebody tried in vain to read a list, or would."""
         return bool(self.refused) or any(node.failure for node in self.chosen)
+
+
+def by_words(cache: Cache) -> Words:
+    """Return by what the connections of a cache can be grouped; the first is the usual one."""
+    return BY_WORDS if cache.abilities.client_names else BY_FEWER
+
+
+def sort_words(cache: Cache) -> Words:
+    return SORT_WORDS if cache.abilities.client_names else SORT_FEWER
+
+
+def list_command(cache: Cache) -> str:
+    """Return the command that tells who is connected."""
+    return COMMANDS[0] if cache.abilities.client_names else COMMANDS[1]
 
 
 def clients_of(cache: Cache, by: str, node_id: int = 0, sort: str = "memory") -> Clients:

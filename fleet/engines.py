@@ -23,7 +23,8 @@ class Abilities:
     command_statistics: bool = True
     slow_log: bool = True
     latency_events: bool = True
-    client_list: bool = True
+    # Connections have names, users, libraries and buffers, and not only an address.
+    client_names: bool = True
     # Logical databases, policies, users, and keys that can be walked through.
     key_scans: bool = True
     # One thread runs the commands: when its core is full, all clients wait.
@@ -39,7 +40,7 @@ FEW = Abilities(
     command_statistics=False,
     slow_log=False,
     latency_events=False,
-    client_list=False,
+    client_names=False,
     key_scans=False,
     one_thread=False,
     slabs=True,

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
-from collectors.memcached.stats import AFTER, BEFORE, numbers_by_name
+from collectors.memcached.conns import CONNS, SINCE_LAST, clients_in
+from collectors.memcached.lines import AFTER, BEFORE
+from collectors.memcached.stats import numbers_by_name
 from collectors.metrics.catalogue import Column
 from collectors.metrics.hot import HOT_INDEX
 from collectors.metrics.memcached import MEMCACHED_DETAIL
@@ -14,12 +16,10 @@ from collectors.sources.fields import TOPS
 from fleet.engines import Engine
 
 SETTINGS: Command = ("stats", "settings")
-CONNS: Command = ("stats", "conns")
 DETAIL_FIELDS = {metric.name.encode(): metric.name for metric in MEMCACHED_DETAIL if metric.section == "settings"}
 # Redis' words for what a full server does: -M makes a Memcached refuse instead of evicting.
 POLICIES = {b"on": "allkeys-lru", b"off": "noeviction"}
 IDLE_SECONDS = 300
-SINCE_LAST, STATE, LISTENING = b"secs_since_last_cmd", b"state", b"conn_listening"
 
 
 class MemcachedSettings(Source):
@@ -70,13 +70,6 @@ class MemcachedConns(Source):
 
 
 def idle_seconds(lines: Sequence[bytes]) -> list[int]:
-    """Return the seconds since each client's last command; listeners are no clients."""
-    listeners, idle = set[bytes](), dict[bytes, int]()
-    for line in lines:
-        number, _, rest = line.removeprefix(BEFORE).partition(b":")
-        field, _, text = rest.partition(AFTER)
-        if field == STATE and text == LISTENING:
-            listeners.add(number)
-        elif field == SINCE_LAST and text.isdigit() and len(text) < 11:
-            idle[number] = int(text)
-    return [seconds for number, seconds in idle.items() if number not in listeners]
+    """Return the seconds since each client's last command."""
+    told = (client.get(SINCE_LAST, b"") for client in clients_in(lines))
+    return [int(text) for text in told if text.isdigit() and len(text) < 11]

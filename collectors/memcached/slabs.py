@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from django.conf import settings
 
-from collectors.memcached.stats import AFTER, BEFORE
+from collectors.memcached.lines import AFTER, BEFORE
 from collectors.protocol import lines_of
 from collectors.source import Command, Readings, Reply, Source
 from fleet.engines import Engine

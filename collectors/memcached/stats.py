@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from collectors.failures import printable
+from collectors.memcached.lines import AFTER, BEFORE
 from collectors.memcached.text import STATS
 from collectors.metrics.catalogue import Column
 from collectors.metrics.hot import HOT, HOT_INDEX
@@ -13,7 +14,6 @@ from collectors.source import Command, Readings, Reply, Source, Value, empty_row
 from collectors.sources.fields import TOPS, Field, FieldReader, field_of, lines_of, plain_number
 from fleet.engines import Engine
 
-BEFORE, AFTER = b"STAT ", b" "
 COMMANDS, REJECTED = HOT_INDEX["total_commands_processed"], HOT_INDEX["rejected_connections"]
 USED_MEMORY, IS_PRIMARY = HOT_INDEX["used_memory"], HOT_INDEX["is_primary"]
 TOP = TOPS[Column.INT8]

@@ -8,6 +8,7 @@ from collectors.connections import Access
 from collectors.dialect import MISSING, Dialect
 from collectors.failures import Cause, ReadError, from_opening
 from collectors.memcached.binary import look_again
+from collectors.memcached.conns import CONNS, client_lines
 from collectors.protocol import Command
 from collectors.steps import Step
 
@@ -135,4 +136,6 @@ MEMCACHED = Dialect(
     door=DOOR,
     look_again=look_again,
     names_connections=False,
+    connection_list=CONNS,
+    client_lines=client_lines,
 )

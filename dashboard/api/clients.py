@@ -24,7 +24,9 @@ class NodeQuery(Schema):
 
 
 class ClientsQuery(NodeQuery):
-    by: Literal["name", "user", "library", "network", "idle", "command"] = "name"
+    by: Literal["name", "user", "library", "network", "idle", "command"] = Field(
+        "name", description="Memcached tells network, idle and command, which is the state of a connection, alone."
+    )
     sort: Literal["memory", "idle", "age"] = Field("memory", description="Which single connections come first.")
 
 
@@ -92,7 +94,7 @@ class ClientsAnswer(Schema):
     summary="Show who holds the connections",
 )
 def list_clients(request: HttpRequest, name: str, query: Query[ClientsQuery]) -> HttpResponse:
-    """As the last readings of CLIENT LIST say; nothing is asked of the servers now."""
+    """As the last readings of CLIENT LIST, or of Memcached's stats conns, say; nothing is asked of the servers now."""
     cache = cache_named(name)
     return compressed_json(request, clients_answer(cache, clients_of(cache, query.by, query.node, query.sort)))
 

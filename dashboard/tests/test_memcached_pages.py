@@ -11,11 +11,12 @@ from django.utils import timezone
 from accounts.models import Role
 from accounts.tests.cast import client_of
 from collectors import client_lists, hot_keys, samples
+from collectors.client_list import ClientList
 from collectors.keyscan.options import ScanOptions
 from collectors.keyscan.reasons import ScanRefusedError
 from collectors.keyscan.starting import start
 from collectors.metrics.hot import HOT_INDEX, HOT_NAMES
-from collectors.models import MysqlPlugin, NodeFact, NodeStatus
+from collectors.models import ClientReading, ClientRows, MysqlPlugin, NodeFact, NodeStatus
 from dashboard.engine_charts import charts_of
 from dashboard.templatetags.units import bytes_size, grouped
 from fleet.engines import Engine, without
@@ -84,8 +85,8 @@ def test_tabs_lead_to_what_there_is() -> None:
 
     tabs = page().split('class="tabs"')[1].split("</nav>")[0]
 
-    assert all(word in tabs for word in ("Overview", "Latency", "Balance", "Internals", "Events"))
-    assert not any(word in tabs for word in ("Commands", "Slow log", "Connections", "Keys"))
+    assert all(word in tabs for word in ("Overview", "Latency", "Connections", "Balance", "Internals", "Events"))
+    assert not any(word in tabs for word in ("Commands", "Slow log", "Keys"))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,6 @@ def test_tabs_lead_to_what_there_is() -> None:
     [
         ("commands/", "does not count calls"),
         ("slowlog/", "keeps no slow log"),
-        ("clients/", "does not tell who its clients are"),
         ("scans/", "no command to walk"),
     ],
 )
@@ -185,13 +185,13 @@ def test_a_silent_endpoint_is_a_finding_on_the_page() -> None:
     assert "The discovery endpoint of pages" in page()
 
 
-def test_nobody_looks_for_clients_and_keys(settings: Any) -> None:
+def test_nobody_looks_for_keys(settings: Any) -> None:
     settings.HOT_KEYS_INTERVAL_SECONDS = 60
     cache = pool()
 
-    assert cache.pk not in client_lists.due_caches()
+    assert cache.pk in client_lists.due_caches()
     assert cache.pk not in hot_keys.due_caches()
-    assert without("client_list") == [Engine.MEMCACHED]
+    assert without("client_names") == [Engine.MEMCACHED]
 
 
 def test_a_scan_of_keys_is_refused_with_a_reason() -> None:
@@ -218,3 +218,47 @@ def test_internals_show_the_settings_of_mysqls_plugin() -> None:
     assert "daemon_memcached_w_batch_size" in html
     assert "hidden-word" not in html
     assert "commits after every write" in page()
+
+
+def have_read(cache: Cache) -> None:
+    """Keep a reading of the only node of a cache, with two connections."""
+    seen = ClientList()
+    for line in (b"addr=10.0.1.1:5000 idle=3 cmd=read", b"addr=10.0.2.1:5001 idle=900 cmd=swallow"):
+        seen.take(line)
+    node, now = cache.nodes.get(), timezone.now()
+    ClientReading.objects.create(node=node, read_at=now, connections=2, own=1, groups=seen.groups())
+    ClientRows.objects.create(node=node, read_at=now, rows=seen.rows())
+
+
+def test_connections_are_grouped_by_what_memcached_tells() -> None:
+    have_read(pool(1))
+
+    html = page("clients/")
+
+    assert "<code>10.0.1.0/24</code>" in html
+    assert "2 connections" in html
+    assert not any(f">{word}</" in html for word in ("User", "Library", "Query buffers", "Age"))
+    assert "Memcached tells no names" in html
+
+
+@pytest.mark.parametrize(("query", "words"), [("?by=command", "<code>swallow</code>"), ("?by=idle", "10-60 min")])
+def test_connections_have_states_and_idle_times(query: str, words: str) -> None:
+    have_read(pool(1))
+
+    assert words in page(f"clients/{query}")
+
+
+@pytest.mark.parametrize("query", ["?by=name", "?by=user&sort=memory", "?sort=age"])
+def test_groups_that_memcached_has_not_fall_back(query: str) -> None:
+    have_read(pool(1))
+
+    assert "10.0.1.0/24" in page(f"clients/{query}")
+
+
+def test_an_unread_list_names_the_command_that_is_needed() -> None:
+    pool(1)
+
+    html = page("clients/")
+
+    assert "where the server allows stats conns" in html
+    assert "the others serve on" in html
