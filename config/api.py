@@ -44,6 +44,7 @@ from dashboard.api import (
     scans,
     series,
     silences,
+    slabs,
     slowlog,
     switches,
     tokens,
@@ -77,6 +78,7 @@ api.add_router("/events", events.router)
 api.add_router("/caches", latency.router)
 api.add_router("/caches", balance.router)
 api.add_router("/caches", internals.router)
+api.add_router("/caches", slabs.router)
 api.add_router("/caches", slowlog.router)
 api.add_router("/caches", clients.router)
 api.add_router("/caches", topology.router)
