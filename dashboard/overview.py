@@ -18,7 +18,7 @@ from collectors.cloud.known import Service, services
 from collectors.cloud.latest import standings
 from collectors.cloud.service_facts import ServiceFacts
 from collectors.latest import CacheLatest
-from dashboard import findings
+from dashboard import alarms, findings
 from dashboard.findings import Finding, State
 from dashboard.service_row import kind_of, replicas_of
 from dashboard.watched import Watched, nodes_of, recent_events
@@ -203,12 +203,14 @@ def read(now: datetime) -> list[Row]:
     nodes = nodes_of([cache.pk for cache in caches if must_look(cache, summaries.get(cache.pk), uneasy)])
     ids = [cache.pk for cache in caches]
     recent, found = recent_events(ids, now), services(ids)
-    feeds = standings(found)
+    feeds, fires = standings(found), alarms.of_caches(ids)
     rows = []
     for cache in caches:
         pk = cache.pk
         members, events = nodes.get(pk, ()), recent.get(pk, ())
-        watched = Watched(cache, now, summaries.get(pk), members, events, found.get(pk), feeds.get(pk))
+        watched = Watched(
+            cache, now, summaries.get(pk), members, events, found.get(pk), feeds.get(pk), fires.get(pk, ())
+        )
         rows.append(Row(cache, watched.latest, findings.of(watched), watched.shards, watched.service))
     return rows
 

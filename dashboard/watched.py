@@ -18,7 +18,8 @@ from collectors.cloud.latest import FRESH, Standing, standings
 from collectors.event import Event, Kind
 from collectors.latest import CacheLatest, NodeLatest
 from collectors.models import NodeFact, NodeStatus
-from dashboard import past
+from dashboard import alarms, past
+from dashboard.alarms import Alarm
 from dashboard.past import Past
 from fleet.models import Cache, Node, Reach, Shard, Topology
 
@@ -65,7 +66,8 @@ class WatchedNode:
 
     @property
     def role_word(self) -> str:
-        return _("former primary") if self.is_former_primary else self.node.get_role_display()
+        # Django's own get_…_display builds its table anew each time, which shows with hundreds of nodes.
+        return _("former primary") if self.is_former_primary else str(Node.Role(self.node.role).label)
 
     @property
     def is_failing(self) -> bool:
@@ -135,6 +137,8 @@ class Watched:
     service: Service | None = None
     # How Cloud Monitoring answers for it.
     feed: Standing | None = None
+    # What fires on it now.
+    alarms: Sequence[Alarm] = ()
     # Empty where only the newest values were asked for.
     past: Past = field(default_factory=Past)
 
@@ -181,7 +185,8 @@ def newest_of(cache: Cache) -> Watched:
 def watch(cache: Cache) -> Watched:
     """Return the newest that is known of one cache, and its last hours."""
     watched = newest_of(cache)
-    return replace(watched, past=past.of(cache, watched.node_ids, watched.now))
+    fires = alarms.of_caches([cache.pk]).get(cache.pk, ())
+    return replace(watched, past=past.of(cache, watched.node_ids, watched.now), alarms=fires)
 
 
 def recent_events(cache_ids: Sequence[int], now: datetime) -> dict[int, list[Event]]:

@@ -9,7 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from collectors.latest import CacheLatest, cache_ids_with_uneasy_nodes
-from dashboard.findings import advice, growth, happened, keys, load, memory, reach, service, setup, slabs, upkeep, usage
+from dashboard.findings import (
+    advice,
+    alarms,
+    growth,
+    happened,
+    keys,
+    load,
+    memory,
+    reach,
+    service,
+    setup,
+    slabs,
+    upkeep,
+    usage,
+)
 from dashboard.findings.finding import UNEVEN_FLOOR, Finding, State
 from dashboard.watched import Watched
 
@@ -41,6 +55,7 @@ FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
     service.monitoring_away,
     service.monitoring_silent,
     *upkeep.FINDINGS,
+    alarms.recovering,
 )
 # Worth knowing although nothing is wrong yet; these read the last hours of one cache.
 ADVICE = (*usage.ADVICE, *keys.ADVICE, *growth.ADVICE, *advice.ADVICE, *setup.ADVICE, *slabs.ADVICE, *service.ADVICE)
@@ -49,6 +64,10 @@ ADVICE = (*usage.ADVICE, *keys.ADVICE, *growth.ADVICE, *advice.ADVICE, *setup.AD
 def of(watched: Watched) -> list[Finding]:
     """Return what there is to say about one cache, worst first."""
     found = [finding for check in FINDINGS if (finding := check(watched))]
+    alarm = alarms.firing(watched)
+    # Most alerts say what a finding says already; one is told where nothing else explains that it is so bad.
+    if alarm and all(alarm.rank < other.rank for other in found):
+        found.append(alarm)
     return sorted(found, key=lambda finding: finding.rank)
 
 

@@ -16,7 +16,7 @@ from dashboard.tests.test_fleet import sampled
 from fleet.models import Cache
 
 pytestmark = pytest.mark.django_db
-FLEET_QUERIES = 16
+FLEET_QUERIES = 17
 
 
 def silent(cache: Cache) -> None:

@@ -19,7 +19,7 @@ from fleet.models import Cache, Shard
 
 pytestmark = pytest.mark.django_db
 # With the last hours, which are read once a minute.
-FIRST_QUERIES, QUERIES = 36, 16
+FIRST_QUERIES, QUERIES = 37, 17
 
 
 def page(name: str = "game", role: str = Role.VIEWER, **headers: str) -> str:

@@ -132,6 +132,8 @@ def ask(role: str, method: str, path: str, body: Any = None) -> int:
 def waiting(count: int) -> bool:
     def claim() -> bool:
         with connection.cursor() as cursor:
+            # Within a transaction the first look counts, unless it is forgotten.
+            cursor.execute("SELECT pg_stat_clear_snapshot()")
             cursor.execute(WAITING)
             return bool(cursor.fetchone()[0] == count)
 
