@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.apps import AppConfig
@@ -59,6 +60,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if servers := config.stash.get(SERVERS, None):
         servers.stop()
+
+
+def database_url() -> str:
+    """Return the address of the tests' database, for processes that the tests start."""
+    told = connection.settings_dict
+    place = urlencode({"host": told["HOST"], "port": told["PORT"] or 5432})
+    return f"postgres://{quote(told['USER'])}:{quote(told['PASSWORD'])}@/{told['NAME']}?{place}"
 
 
 @receiver(post_migrate)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 
-from alerts import flap, judged_rules, judging, measures, scene, telling
+from alerts import database_clock, flap, judged_rules, judging, measures, scene, telling
 from alerts.alert import FIRING_STATES, SEVERITIES, Alert, Transition, moment, state_of, stepped, stored
 from alerts.change import Change, transition
 from alerts.judging import Verdict
@@ -107,9 +107,7 @@ def _evaluate(cache_ids: Collection[int], tick: int) -> Outcome:
 def _lock(cache_ids: Collection[int], tick: int) -> list[int]:
     """Lock the marks of the caches and return those that may be judged at this tick, marks moved on."""
     at = moment(tick)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT statement_timestamp()")
-        now: datetime = cursor.fetchone()[0]
+    now = database_clock.now()
     skew = timedelta(seconds=settings.ALERT_SKEW_SECONDS)
     if abs(now - at) > skew:
         logger.warning("A tick is %d s off the database's clock: nothing is judged by it.", (at - now).total_seconds())

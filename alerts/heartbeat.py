@@ -6,10 +6,9 @@ When we fall silent it calls somebody by its own means. The ping leaves from the
 from collections.abc import Iterable, Iterator
 
 from django.conf import settings
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from alerts import http, readiness, self_tests
+from alerts import database_clock, http, readiness, self_tests
 from alerts.causes import sentence
 from alerts.http import Answer, Request
 from alerts.pulse import Pulse
@@ -21,7 +20,7 @@ def checks() -> Iterator[Check]:
     """Yield each stage on which it depends that pages reach people."""
     yield from collecting.database_checks()
     yield from readiness.checks()
-    yield self_tests.check(timezone.now())
+    yield self_tests.check(database_clock.now())
 
 
 def beat() -> None:
@@ -33,7 +32,7 @@ def beat() -> None:
 def tell(found: Iterable[Check]) -> None:
     """Ping if all of this works; write down that we did, or why not."""
     troubles = [check.sentence for check in found if not check.ok]
-    Pulse.note(timezone.now(), " ".join(troubles) or answer_to_ping())
+    Pulse.note(database_clock.now(), " ".join(troubles) or answer_to_ping())
 
 
 def answer_to_ping() -> str:

@@ -1,9 +1,8 @@
 """Doors from Celery into the judging of rules and the outbox."""
 
 from celery import shared_task
-from django.utils import timezone
 
-from alerts import change_events, guards, retention, sender, telling
+from alerts import change_events, database_clock, guards, retention, sender, telling
 from alerts import evaluate as judging
 from alerts import heartbeat as pulse
 from alerts import self_tests as synthetic
@@ -16,17 +15,17 @@ def evaluate(cache_ids: list[int], tick: int) -> None:
 
 @shared_task
 def sweep() -> None:
-    telling.sweep(timezone.now())
+    telling.sweep(database_clock.now())
 
 
 @shared_task
 def watch_switches() -> None:
-    guards.watch(timezone.now())
+    guards.watch(database_clock.now())
 
 
 @shared_task
 def self_tests() -> None:
-    synthetic.run(timezone.now())
+    synthetic.run(database_clock.now())
 
 
 @shared_task
@@ -36,7 +35,7 @@ def heartbeat() -> None:
 
 @shared_task
 def tell_changes() -> None:
-    change_events.tell(timezone.now())
+    change_events.tell(database_clock.now())
 
 
 @shared_task
@@ -46,4 +45,4 @@ def send_due() -> None:
 
 @shared_task
 def forget_old() -> None:
-    retention.forget_old(timezone.now())
+    retention.forget_old(database_clock.now())

@@ -7,6 +7,7 @@ from collectors.cursors import raw_cursor
 from collectors.failures import ReadError
 from collectors.models import NodeStatus
 
+# A time that lies ahead of the newest poll was written before the clock was set back: silence begins with that poll.
 RECORD = """
     INSERT INTO collectors_nodestatus AS status
         (node_id, attempted_at, answered_at, failing_since, failed_step, failed_cause, failed_words, polls,
@@ -17,9 +18,10 @@ RECORD = """
     JOIN fleet_node ON fleet_node.id = seen.node_id ORDER BY seen.node_id
     ON CONFLICT (node_id) DO UPDATE SET
         attempted_at = EXCLUDED.attempted_at,
-        answered_at = COALESCE(EXCLUDED.answered_at, status.answered_at),
+        answered_at = COALESCE(EXCLUDED.answered_at,
+            CASE WHEN status.answered_at > EXCLUDED.attempted_at THEN EXCLUDED.attempted_at ELSE status.answered_at END),
         failing_since = CASE WHEN EXCLUDED.failed_step <> ''
-            THEN COALESCE(status.failing_since, EXCLUDED.failing_since) END,
+            THEN LEAST(status.failing_since, EXCLUDED.failing_since) END,
         failed_step = EXCLUDED.failed_step, failed_cause = EXCLUDED.failed_cause,
         failed_words = EXCLUDED.failed_words,
         polls = status.polls + 1, failures = status.failures + EXCLUDED.failures

@@ -7,13 +7,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from celery import current_app
 from django.db import connection, transaction
 
 from alerts import outbox, sender, tasks
 from alerts.models import Delivery, Kind
 from alerts.outbox import QUEUE
 from alerts.tests import peers
-from alerts.tests.cast import channel, closed, message, opened
+from alerts.tests.cast import channel, closed, message, opened, states
 from alerts.tests.peers import Service
 from config.celery import app
 from launcher import processes
@@ -37,6 +38,19 @@ def test_a_broker_that_is_away_is_no_error() -> None:
 
     assert (done.returncode, done.stdout) == (0, "went on\n")
     assert "The broker is away" in done.stderr
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_broker_that_lost_its_wake_ups_loses_no_page(pagerduty: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "QUEUE", "flushed")
+    incident = opened(channel())
+
+    with current_app.connection_for_write() as broker, broker.SimpleQueue("flushed") as waiting:
+        assert waiting.clear() == 1
+    # What beat does before long.
+    tasks.send_due()
+
+    assert states(incident) == [("trigger", "accepted")]
 
 
 @pytest.mark.django_db(transaction=True)
