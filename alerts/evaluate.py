@@ -253,7 +253,8 @@ class Book:
         alert.state, alert.judged_at = self._shown(alert, state), self.at
         alert.severity = SEVERITIES.get(reached, alert.severity)
         alert.reason = verdict.reason if level or level is None else Reason.THRESHOLD
-        if state != Alert.State.RESOLVED and alert.cache_id in self.switched_off:
+        is_out = alert.cache_id in self.switched_off and not spec.is_about_switches
+        if state != Alert.State.RESOLVED and is_out:
             alert.reason = Reason.SWITCHED_OFF
         # The value that broke the bound stays while the alert recovers: beside it a healthy one would mislead.
         if is_new or (level and verdict.value is not None):

@@ -47,6 +47,14 @@ def hides(rule: Rule | None) -> tuple[str, ...]:
         return ()
 
 
+def is_about_switches(rule: Rule | None) -> bool:
+    """Return whether a rule asks for the state of switches themselves."""
+    try:
+        return bool(rule and rule.spec.is_about_switches)
+    except SpecError:
+        return False
+
+
 def width(alert: Alert) -> int:
     """Return by how many labels an alert narrows what it hides: the fewest reach the widest."""
     return len(hides(alert.rule)) or NARROWEST
@@ -113,7 +121,7 @@ class Screen:
 
     def _switched_off(self, alert: Alert) -> Hidden | None:
         key = self.switched_off.get(alert.cache_id or 0)
-        return Hidden(What.SWITCHED_OFF, data={"switch": key}) if key else None
+        return Hidden(What.SWITCHED_OFF, data={"switch": key}) if key and not is_about_switches(alert.rule) else None
 
     def _silenced(self, alert: Alert) -> Hidden | None:
         labels = labels_of(alert)

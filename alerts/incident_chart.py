@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from alerts import story
 from alerts.alert import Alert
 from alerts.figures import figure
-from alerts.measures import DOWN, is_counted, measure
+from alerts.measures import DOWN, is_counted, is_whole, measure
 from alerts.models import Incident
 from alerts.spec_form import SpecError
 from collectors.cloud.series import read_all
@@ -63,7 +63,7 @@ def of(incident: Incident, alerts: Sequence[Alert], now: datetime) -> Picture | 
 def _picture(incident: Incident, alert: Alert, start: datetime, end: datetime) -> Picture | None:
     try:
         reading = alert.rule.spec.terms[alert.rule.spec.leading()].reading if alert.rule else None
-        if reading is None or is_counted(reading.metric) or reading.metric == DOWN.name:
+        if reading is None or reading.metric == DOWN.name or is_counted(reading.metric) or is_whole(reading.metric):
             return None
         metric = measure(reading.metric)
     except (SpecError, UnknownMetricError):

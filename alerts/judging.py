@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from alerts.gates import GATES
-from alerts.measures import is_service
+from alerts.measures import is_service, is_whole
 from alerts.reason import Reason
 from alerts.rule import Override, Rule
 from alerts.scene import Watched, WatchedNode
@@ -84,6 +84,8 @@ def verdicts(
 
 def members_of(spec: Spec) -> Callable[[Watched], Sequence[WatchedNode]]:
     """Return whom a rule looks at: nodes, what the service tells of where it names figures of the service, or both."""
+    if all(is_whole(reading.metric) for reading in spec.readings()):
+        return lambda cache: cache.nodes or cache.places
     told = {is_service(reading.metric) for reading in spec.readings()}
     if told == {True}:
         return lambda cache: cache.places

@@ -1,8 +1,9 @@
 """Every number that a rule may name: what samples hold, and what we know about nodes beside their samples.
 
 What the service says of its caches is told by place (the instance, a node of it, in one role); the ids of places are
-below zero. `down` is 1 where a node is known not to serve and 0 where it answers; `errors.OOM` counts error replies of
-one type per second; `calls.keys`, `usec_per_call.keys` and `p99_usec.keys` tell of one command.
+below zero. `down` is 1 where a node is known not to serve and 0 where it answers; figures of whole caches (key scans,
+switches) count as those of each of its nodes; `errors.OOM` counts error replies of one type per second; `calls.keys`,
+`usec_per_call.keys` and `p99_usec.keys` tell of one command.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
+from alerts import cache_figures
+from alerts.cache_figures import FIGURES
 from alerts.scene import Watched, is_silent
 from alerts.spec import DOWN_METRIC
 from collectors import tally_queries, windows
@@ -80,6 +83,8 @@ def measure(name: str) -> Measure:
     if is_service(name):
         told = SERVICE_METRICS[POSITION[name]]
         return Measure(name, told.unit, told.meaning)
+    if is_whole(name):
+        return Measure(name, *FIGURES[name])
     metric = shown(name)
     return Measure(name, metric.unit, metric.meaning)
 
@@ -87,6 +92,11 @@ def measure(name: str) -> Measure:
 def is_service(name: str) -> bool:
     """Return whether the service tells a metric, by Cloud Monitoring, and not its nodes."""
     return name in POSITION
+
+
+def is_whole(name: str) -> bool:
+    """Return whether a metric is one of a whole cache, of which only the newest value is known."""
+    return name in FIGURES
 
 
 def is_counted(name: str) -> bool:
@@ -105,7 +115,22 @@ def read(
             found[reading] = known_down
         elif is_counted(reading.metric):
             found[reading] = _counted(ids, at, reading)
-    return found | _told(caches, at, [reading for reading in wanted if is_service(reading.metric)])
+    told = _told(caches, at, [reading for reading in wanted if is_service(reading.metric)])
+    return found | told | _of_caches(caches, at, [reading for reading in wanted if is_whole(reading.metric)])
+
+
+def _of_caches(caches: Sequence[Watched], at: datetime, wanted: Sequence[Reading]) -> dict[Reading, Values]:
+    """Return figures of whole caches, for each of their nodes and places."""
+    known = cache_figures.read([cache.id for cache in caches], at) if wanted else {}
+    return {
+        reading: {
+            node.id: known[cache.id][reading.metric]
+            for cache in caches
+            if reading.metric in known.get(cache.id, {})
+            for node in (*cache.nodes, *cache.places)
+        }
+        for reading in wanted
+    }
 
 
 def _told(caches: Sequence[Watched], at: datetime, wanted: Sequence[Reading]) -> dict[Reading, Values]:
@@ -117,7 +142,7 @@ def _told(caches: Sequence[Watched], at: datetime, wanted: Sequence[Reading]) ->
 
 
 def _is_sampled(name: str) -> bool:
-    return name != DOWN.name and not is_counted(name) and not is_service(name)
+    return name != DOWN.name and not (is_counted(name) or is_service(name) or is_whole(name))
 
 
 def down(caches: Sequence[Watched], at: datetime) -> Values:

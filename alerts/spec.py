@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from collectors.windows import Read, Reading
 
 DOWN_METRIC = "down"
+ADMITTED_METRIC, OFF_METRIC = "switch_admitted_ratio", "switch_off_seconds"
 # A verdict: how bad it is, or that nobody can tell.
 Level = int
 NONE, WARNING, CRITICAL = 0, 1, 2
@@ -170,6 +171,11 @@ class Spec:
     def is_about_down(self) -> bool:
         """Return whether it asks only whether nodes serve."""
         return all(term.reading.metric == DOWN_METRIC for term in self.terms)
+
+    @property
+    def is_about_switches(self) -> bool:
+        """Return whether it asks how far a switch lets applications in: then that is no reason to keep it back."""
+        return any(term.reading.metric in {ADMITTED_METRIC, OFF_METRIC} for term in self.terms)
 
     def leading(self) -> int:
         """Return the position of the term whose value stands for the rule: the first that has levels."""

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from alerts.durations import in_words, seconds_of
 from alerts.gates import GATES
-from alerts.measures import DOWN, is_counted, is_service, measure
+from alerts.measures import DOWN, is_counted, is_service, is_whole, measure
 from alerts.spec import Across, Join, NoData, Per, Spec, Term, Where
 from collectors.event import Kind as EventKind
 from collectors.metrics.lookup import UnknownMetricError
@@ -86,6 +86,8 @@ def _conditions(reader: "Reader") -> tuple[tuple[Term, ...], Join]:
 def _term(reader: "Reader") -> Term:
     how = Read(reader.choice("read", list(Read), Read.LAST))
     metric = _metric(reader)
+    if is_whole(metric) and how is not Read.LAST:
+        reader.wrong("read", _("Of a figure of the whole cache only the newest value is known."))
     is_above, is_closed = SIGNS[reader.choice("is", list(SIGNS), ">")]
     bounds = {name: reader.number(name) for name in ("warning", "critical", "value")}
     _check_bounds(reader, bounds, is_above)
@@ -129,6 +131,9 @@ def default_seconds(metric: str) -> int:
 
 def _check_places(reader: "Reader", terms: Sequence[Term], per: Per) -> None:
     """Figures of the service are no node's: only over a whole cache do both make one verdict."""
+    if any(is_whole(term.reading.metric) for term in terms) and per is not Per.CACHE:
+        reader.wrong("judged", _("Figures of key scans and switches are those of a whole cache: judge it by cache."))
+        return
     told = {is_service(term.reading.metric) for term in terms}
     if True in told and (per is Per.SHARD or (False in told and per is Per.NODE)):
         reader.wrong(

@@ -16,7 +16,7 @@ from alerts.change import Change
 from alerts.evaluate import Book
 from alerts.hiding import labels_of
 from alerts.judging import Verdict
-from alerts.measures import DOWN, is_counted, is_service
+from alerts.measures import DOWN, is_counted, is_service, is_whole
 from alerts.route import Tree
 from alerts.rule import Override, Rule
 from alerts.scene import EVIDENCE, Watched, silent_limit
@@ -217,7 +217,8 @@ class Stage:
 
 def _columns(spec: Spec, ids: list[int], grid: Grid, down: dict[int, Column]) -> dict[Reading, dict[int, Column]]:
     readings = list(dict.fromkeys(spec.readings()))
-    ours = [one for one in readings if one.metric != DOWN.name and not is_service(one.metric)]
+    # How caches stood as a whole is not stored.
+    ours = [one for one in readings if one.metric != DOWN.name and not (is_service(one.metric) or is_whole(one.metric))]
     sampled = [one for one in ours if not is_counted(one.metric)]
     found = past_windows.read(ids, grid, sampled)
     for reading in readings:

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import operator_required, signed_in
 from alerts import judged_rules, rule_changes, spec_words
+from alerts.cache_figures import FIGURES
 from alerts.measures import DOWN
 from alerts.rule import Override, Rule
 from alerts.spec import Spec
@@ -252,7 +253,7 @@ def rule_page(
     context["yaml"] = request.POST.get("yaml") or (rule_changes.as_yaml(found.text) if found else "")
     context["is_yaml"] = "yaml" in request.GET or "yaml" in request.POST
     context["revision"] = request.POST.get("revision") or (found.revision if found else 0)
-    context["metrics"] = [DOWN.name, *NAMES, *POSITION]
+    context["metrics"] = [DOWN.name, *NAMES, *FIGURES, *POSITION]
     context["override_form"] = override_form or OverrideForm()
     context["overrides"] = override_rows(found) if found else []
     return render(request, "alerts/rule.html", context, status=status)
