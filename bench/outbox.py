@@ -69,7 +69,7 @@ class Plan:
 
 
 REAL = Plan(incidents=3_600, per_second=18, crashes=2)
-SHORT = Plan(incidents=60, per_second=20, crashes=1, longest_open_seconds=3, patience_seconds=240)
+SHORT = Plan(incidents=36, per_second=20, crashes=1, longest_open_seconds=3, patience_seconds=240)
 FAULTS = Faults()
 # Short, so that the pager's slow answers are too late for us; the hold is longer than the slowest of them.
 LIMITS = {
