@@ -1,21 +1,24 @@
-"""Every rule of the default pack, seen firing and resolving; and a healthy fleet, on which none fires."""
+"""Every rule of the default pack for nodes, seen firing and resolving on scripted servers; and a healthy fleet."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from alerts import pack
 from alerts.alert import Alert
 from alerts.rule import Rule
 from alerts.spec import Spec
-from alerts.tests.judged import Fleet, fleet
-from collectors import retention, tallies
-from collectors.failures import Cause
-from collectors.models import NodeFact
-from collectors.tallies import ERROR, NodeTallies, Tally
-from fleet.models import Topology
+from alerts.tests.judged import Fleet
+from alerts.tests.scripted import Cluster
+from collectors import retention
+from collectors.tests.conftest import Poller
+from collectors.tests.conftest import poller as poller
+from demo.making import SENTENCES
+from launcher.checkout import ROOT
 
 pytestmark = pytest.mark.django_db
 MINUTE = 60
@@ -98,7 +101,7 @@ PROOFS = {
     "errors-clusterdown": Proof(errors="CLUSTERDOWN", minutes=4),
     "errors-readonly": Proof(errors="READONLY", minutes=6),
     "errors-auth": Proof(errors="WRONGPASS", minutes=6),
-    "slow-answers": Proof(always(round_trip_seconds=0.8), minutes=6),
+    "slow-answers": Proof(always(round_trip_seconds=0.15), minutes=6),
     "loading": Proof(always(loading=True), minutes=7),
     "cluster-not-ok": Proof(always(cluster_state_ok=False, cluster_slots_ok=10_922), minutes=3, on_all=True),
     "shard-without-replica": Proof(always(connected_slaves=0), minutes=7),
@@ -111,63 +114,48 @@ PROOFS = {
 
 
 @pytest.fixture
-def watched(db: None, settings: Settings) -> Fleet:
-    """A cluster of two shards with replicas, polled once a minute."""
+def watched(poller: Poller, settings: Settings) -> Iterator[Cluster]:
+    """A cluster of two shards with replicas, polled once a minute from four hours ago on."""
     settings.ALERT_SKEW_SECONDS, settings.RETENTION_RAW_DAYS = 86_400, 30
     pack.install()
-    made = fleet(shards=2, replicas=1)
-    made.every, made.tick = MINUTE, made.tick // MINUTE * MINUTE - 7_200
-    made.cache.topology, made.cache.poll_interval_seconds = Topology.CLUSTER, MINUTE
-    made.cache.save()
-    return made
+    tick = int(timezone.now().timestamp()) // MINUTE * MINUTE - 4 * 3_600
+    made = Cluster.of(2, poller, MINUTE, tick)
+    yield made
+    made.close()
 
 
-def follow_policy(watched: Fleet, policy: str) -> None:
-    NodeFact.objects.bulk_create(
-        NodeFact(node=node, name="maxmemory_policy", value=policy, since=watched.at) for node in watched.nodes
-    )
+def settle(watched: Cluster, proof: Proof) -> None:
+    """Let the nodes be found, as they are before anything goes wrong."""
+    for server in watched.servers:
+        server.policy = proof.policy
+    first, *others = [HEALTHY | proof.good(-1)] * len(watched.servers)
+    watched.pass_time([first | {"memory": proof.memory(-1)}, *others])
 
 
-def live(watched: Fleet, proof: Proof, minutes: int, is_bad: bool, begin: int = 0) -> None:
-    """Let minutes pass: the first node, or all, behave as the proof says, the others well."""
-    nodes = watched.nodes
-    affected = set(nodes if proof.on_all else nodes[:1]) if is_bad else set()
+def live(watched: Cluster, proof: Proof, minutes: int, is_bad: bool, begin: int = 0) -> None:
+    """Let minutes pass: the first server, or all, behave as the proof says, the others well."""
+    affected = (watched.servers if proof.on_all else watched.servers[:1]) if is_bad else []
+    for server in affected if proof.is_down else ():
+        server.stop()
     for minute in range(begin, begin + minutes):
-        watched.tick += MINUTE
-        down = affected if proof.is_down else set()
-        for node in down:
-            watched.failed(node, Cause.REFUSED)
         good = HEALTHY | {"memory": 0.5} | proof.good(minute)
         bad = HEALTHY | {"memory": proof.memory(minute)} | proof.bad(minute)
-        watched.report({node: bad if node in affected else good for node in nodes if node not in down})
-        if proof.errors:
-            count(watched, {node.pk: 120 if node in affected else 0 for node in nodes}, proof.errors)
-        watched.judge()
+        for server in affected if proof.errors else ():
+            server.errors[proof.errors] = server.errors.get(proof.errors, 0) + 120
+        watched.pass_time([bad if server in affected else good for server in watched.servers])
 
 
-def count(watched: Fleet, calls: dict[int, int], error: str) -> None:
-    """Store error replies by node; one that had none is counted, too."""
-    tallies.write(
-        [
-            NodeTallies(node_id, watched.at, MINUTE, ERROR, {error: Tally(calls=count)} if count else {})
-            for node_id, count in calls.items()
-        ]
-    )
-
-
-def remember(watched: Fleet, proof: Proof) -> None:
+def remember(watched: Cluster, proof: Proof) -> None:
     """Let last week's same hours have been as the proof says: `blocked_clients` a level, the rest by the minute."""
-    now, watched.tick = watched.tick, watched.tick - WEEK - 3_600
-    nodes = watched.nodes
+    past = Fleet(watched.cache, tick=watched.tick - WEEK - 3_600)
     for minute in range(4, 180, 4):
-        watched.tick += 4 * MINUTE
+        past.tick += 4 * MINUTE
         values = {
             name: number if name == "blocked_clients" else int(minute * number)
             for name, number in (proof.last_week or {}).items()
         }
-        watched.report(dict.fromkeys(nodes, HEALTHY | values))
+        past.report(dict.fromkeys(past.nodes, HEALTHY | values))
     retention.roll_up()
-    watched.tick = now
 
 
 def fired() -> set[str]:
@@ -179,9 +167,9 @@ def test_every_rule_has_its_proof() -> None:
 
 
 @pytest.mark.parametrize("key", PROOFS)
-def test_a_rule_fires_and_resolves(watched: Fleet, key: str) -> None:
+def test_a_rule_fires_and_resolves(watched: Cluster, key: str) -> None:
     proof = PROOFS[key]
-    follow_policy(watched, proof.policy)
+    settle(watched, proof)
     Rule.objects.exclude(key=key).update(is_enabled=False)
     if proof.last_week:
         remember(watched, proof)
@@ -190,46 +178,49 @@ def test_a_rule_fires_and_resolves(watched: Fleet, key: str) -> None:
     live(watched, proof, proof.minutes, is_bad=True)
     at_its_height = set(Alert.objects.values_list("state", flat=True))
     rest = (spec.keep + spec.window_seconds + spec.hold) // MINUTE + 3
+    for server in watched.servers:
+        server.be_there()
     live(watched, proof, rest, is_bad=False, begin=proof.minutes)
 
     assert "firing" in at_its_height
     assert set(Alert.objects.values_list("state", flat=True)) == {"resolved"}
 
 
-def test_nothing_fires_on_a_healthy_fleet(watched: Fleet) -> None:
-    follow_policy(watched, "allkeys-lru")
+def test_nothing_fires_on_a_healthy_fleet(watched: Cluster) -> None:
+    well = Proof(good=cpu(0.2), policy="allkeys-lru")
+    settle(watched, well)
 
-    live(watched, Proof(good=cpu(0.2)), 40, is_bad=False)
+    live(watched, well, 40, is_bad=False)
 
     assert list(Alert.objects.all()) == []
 
 
-def test_nothing_fires_through_a_rolling_restart(watched: Fleet) -> None:
-    follow_policy(watched, "noeviction")
+def test_nothing_fires_through_a_rolling_restart(watched: Cluster) -> None:
+    settle(watched, Proof())
     live(watched, Proof(), 3, is_bad=False)
-    for node in watched.nodes:
-        others = {other: HEALTHY for other in watched.nodes if other != node}
-        watched.tick += MINUTE
-        watched.failed(node, Cause.REFUSED)
-        watched.report(others)
-        watched.judge()
-        watched.tick += MINUTE
-        watched.report(others | {node: HEALTHY | {"uptime_in_seconds": 20}})
-        watched.judge()
+    for server in watched.servers:
+        server.stop()
+        watched.pass_time([HEALTHY] * 4)
+        server.be_there()
+        watched.pass_time([HEALTHY] * 4)
 
     assert fired() == set()
 
 
-def test_a_full_cache_that_evicts_is_healthy(watched: Fleet) -> None:
-    follow_policy(watched, "allkeys-lru")
+def test_a_full_cache_that_evicts_is_healthy(watched: Cluster) -> None:
+    full = Proof(counting(evicted_keys=60), memory=lambda minute: 0.999, on_all=True, policy="allkeys-lru")
+    settle(watched, full)
 
-    live(watched, Proof(counting(evicted_keys=60), memory=lambda minute: 0.999, on_all=True), 20, is_bad=True)
+    live(watched, full, 20, is_bad=True)
 
     assert fired() == set()
 
 
-def test_a_cache_that_does_not_tell_its_policy_counts_as_one_that_may_refuse(watched: Fleet) -> None:
-    live(watched, Proof(memory=lambda minute: 0.95), 8, is_bad=True)
+def test_a_cache_that_does_not_tell_its_policy_counts_as_one_that_may_refuse(watched: Cluster) -> None:
+    full = Proof(memory=lambda minute: 0.95, policy="")
+    settle(watched, full)
+
+    live(watched, full, 8, is_bad=True)
 
     assert "memory-near-limit" in fired()
 
@@ -252,3 +243,17 @@ def test_every_rule_says_why_and_what_to_look_at(spec: Spec) -> None:
     assert spec.title
     assert spec.why.endswith((".", "?"))
     assert spec.check.endswith((".", "?"))
+
+
+def documented() -> str:
+    return (ROOT / "docs" / "default-rules.md").read_text()
+
+
+def test_the_documentation_says_of_every_rule_how_to_see_it() -> None:
+    named = re.findall(r"^\| (`.+?) \|", documented(), re.MULTILINE)
+
+    assert sorted(re.findall(r"`([a-z-]+)`", ", ".join(named))) == sorted(given["rule"] for given in pack.PACK)
+
+
+def test_the_troubles_that_it_names_are_those_of_the_demo() -> None:
+    assert set(re.findall(r"`demo_trouble ([a-z-]+)`", documented())) <= set(SENTENCES)

@@ -1,10 +1,10 @@
 """The rules on servers with classes of chunks, seen firing and resolving; and those on all caches, on a Memcached."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from alerts import pack
@@ -13,10 +13,9 @@ from alerts.gates import GATES
 from alerts.packs.slabs import SLAB_PACK
 from alerts.rule import Rule
 from alerts.scene import Watched
-from alerts.tests.judged import Fleet, fleet
-from collectors import samples
-from collectors.metrics.hot import HOT_NAMES
-from collectors.models import NodeFact
+from alerts.tests.scripted_memcached import Pool
+from collectors.tests.conftest import Poller
+from collectors.tests.conftest import poller as poller
 from fleet.engines import Engine
 from fleet.models import Topology
 
@@ -24,8 +23,8 @@ pytestmark = pytest.mark.django_db
 # As often as numbers of classes are read.
 EVERY = 300
 Numbers = dict[str, float]
-HEALTHY: Numbers = {"accepting_conns": 1, "threads_busy_ratio": 0.2, "threads": 4}
 COUNTERS = ("conn_yields", "items_outofmemory", "direct_reclaims", "store_too_large")
+HEALTHY: Numbers = {"accepting_conns": 1, "threads_busy_ratio": 0.2, "memory": 0.9} | dict.fromkeys(COUNTERS, 1_000.0)
 
 
 @dataclass(frozen=True)
@@ -48,32 +47,20 @@ PROOFS = {
 
 
 @pytest.fixture
-def watched(db: None, settings: Settings) -> Fleet:
+def watched(poller: Poller, settings: Settings) -> Iterator[Pool]:
     """Two Memcached servers that clients shard over."""
     settings.ALERT_SKEW_SECONDS, settings.RETENTION_RAW_DAYS = 86_400, 30
     pack.install()
-    made = fleet(shards=2)
-    made.every, made.tick = EVERY, made.tick // EVERY * EVERY - 9_000
-    made.cache.engine, made.cache.topology = Engine.MEMCACHED, Topology.SHARDED
-    made.cache.poll_interval_seconds = EVERY
-    made.cache.save()
-    NodeFact.objects.bulk_create(
-        NodeFact(node=node, name="maxmemory_policy", value="allkeys-lru", since=made.at) for node in made.nodes
-    )
-    return made
+    made = Pool.of(2, poller, EVERY, int(timezone.now().timestamp()) // EVERY * EVERY - 4 * 3_600)
+    made.pass_time([HEALTHY] * 2)
+    yield made
+    made.close()
 
 
-def live(watched: Fleet, times: int, numbers: Callable[[int], Numbers], hot: Numbers | None = None) -> None:
-    """Let time pass: the first node reports these numbers, the other one healthy ones."""
-    first, other = watched.nodes
-    healthy = HEALTHY | dict.fromkeys(COUNTERS, 1_000.0)
+def live(watched: Pool, times: int, numbers: Callable[[int], Numbers]) -> None:
+    """Let time pass: the first server reports these numbers, the other one healthy ones."""
     for time in range(times):
-        watched.tick += EVERY
-        watched.report({first: {"memory": 0.9} | (hot or {}), other: {"memory": 0.9}})
-        given = {first: healthy | numbers(time), other: healthy}
-        nothing: list[Any] = [None] * len(HOT_NAMES)
-        samples.write([samples.NodeReading(node.pk, watched.tick, nothing, rare) for node, rare in given.items()])
-        watched.judge()
+        watched.pass_time([HEALTHY | numbers(time), HEALTHY])
 
 
 def fired() -> set[str]:
@@ -85,7 +72,7 @@ def test_every_rule_has_its_proof() -> None:
 
 
 @pytest.mark.parametrize("key", PROOFS)
-def test_a_rule_fires_and_resolves(watched: Fleet, key: str) -> None:
+def test_a_rule_fires_and_resolves(watched: Pool, key: str) -> None:
     proof = PROOFS[key]
     Rule.objects.exclude(key=key).update(is_enabled=False)
     highest = {name: 1_000.0 + step * (proof.times - 1) for name, step in proof.growth.items()}
@@ -98,14 +85,14 @@ def test_a_rule_fires_and_resolves(watched: Fleet, key: str) -> None:
     assert set(Alert.objects.values_list("state", flat=True)) == {"resolved"}
 
 
-def test_nothing_fires_on_a_healthy_pool_that_is_full(watched: Fleet) -> None:
-    live(watched, 8, lambda _time: {}, {"memory": 0.98})
+def test_nothing_fires_on_a_healthy_pool_that_is_full(watched: Pool) -> None:
+    live(watched, 8, lambda _time: {"memory": 0.98})
 
     assert fired() == set()
 
 
-def test_common_rules_hold_for_it_too(watched: Fleet) -> None:
-    live(watched, 4, lambda _time: {}, {"connected_clients": 1_000, "maxclients": 1_024})
+def test_common_rules_hold_for_it_too(watched: Pool) -> None:
+    live(watched, 4, lambda _time: {"connected_clients": 1_000, "maxclients": 1_024})
 
     assert "connections-near-limit" in fired()
 
