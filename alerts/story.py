@@ -15,8 +15,10 @@ from alerts.message import Fact, Message, Severity
 from alerts.models import Incident
 from alerts.reason import Reason
 from alerts.rule import Rule
+from alerts.spec import Spec
 from alerts.spec_form import SpecError
 from alerts.spec_words import read_unit
+from alerts.text import filled
 from collectors.metrics.lookup import UnknownMetricError
 
 # Alerts that a message lists; it counts the others.
@@ -32,10 +34,10 @@ def opening(alerts: Sequence[Alert], at: datetime, hidden: Sequence[Alert] = ())
             title=title(ordered),
             severity=Severity(first.severity),
             at=at,
-            text="\n".join(advice(first.rule)),
+            text="\n".join(advice(first)),
             source=first.cache_name,
             facts=(*_facts(ordered), *_hidden_facts(hidden)),
-            runbook=first.rule.spec.runbook if first.rule else "",
+            runbook=runbook(first),
             labels=_common_labels(ordered),
         )
 
@@ -154,14 +156,34 @@ def flapping_words(alert: Alert) -> str:
     return words % {"count": count, "time": span(seconds)}
 
 
-def advice(rule: Rule | None) -> list[str]:
-    """Return what a rule says to whoever is told, in the active language where the texts are ours."""
-    if rule is None:
+def advice(alert: Alert) -> list[str]:
+    """Return what its rule says to whoever is told, in the active language where the texts are ours."""
+    spec, known = _spec(alert), values(alert)
+    if spec is None:
         return []
-    spec = rule.spec
-    return [
-        text for text in (spec.message, *(translation.gettext(one) for one in (spec.why, spec.check) if one)) if text
-    ]
+    texts = (spec.message, *(translation.gettext(one) for one in (spec.why, spec.check) if one))
+    return [filled(text, known) for text in texts if text]
+
+
+def runbook(alert: Alert) -> str:
+    spec = _spec(alert)
+    return filled(spec.runbook, values(alert)) if spec else ""
+
+
+def _spec(alert: Alert) -> Spec | None:
+    """Return what the rule of an alert says; None where it is gone or cannot be read."""
+    try:
+        return alert.rule.spec if alert.rule else None
+    except SpecError:
+        return None
+
+
+def values(alert: Alert) -> dict[str, str]:
+    """Return what texts of rules may name: the value, its bound, where it is, how bad it is, and all labels."""
+    in_unit = unit(alert.rule)
+    told = {"value": figure(alert.value, in_unit), "bound": figure(alert.bound, in_unit)}
+    told |= {"cache": alert.cache_name, "node": alert.node_address, "rule": alert.rule_key, "severity": alert.severity}
+    return {**{name: str(value) for name, value in alert.labels.items()}, **told}
 
 
 def _common_labels(alerts: Sequence[Alert]) -> dict[str, str]:

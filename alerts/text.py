@@ -1,7 +1,12 @@
 """Texts within the limits of services."""
 
+import re
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
+# A value that a text of a rule names, such as {value}.
+PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 ELLIPSIS = "…"
 LINE_ENDS = "\n\r\t"
 # Joiners belong to some scripts and to emoji; the other invisible characters can make a text look like another.
@@ -20,6 +25,20 @@ def storable(value: Any) -> Any:
     if isinstance(value, dict):
         return {storable(key): storable(item) for key, item in value.items()}
     return [storable(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """Return the text with the values that it names; what there is no value of stays as it was written.
+
+    In an address values are written as addresses need it, so that none of them leads elsewhere.
+    """
+    is_address = text.startswith(("http://", "https://"))
+    return PLACE.sub(lambda place: _value(values, place, is_address), text)
+
+
+def _value(values: Mapping[str, str], place: re.Match[str], is_address: bool) -> str:
+    value = values.get(place[1], place[0])
+    return quote(value, safe="") if is_address and place[1] in values else value
 
 
 def cut(text: str, limit: int) -> str:

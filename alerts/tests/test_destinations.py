@@ -8,7 +8,7 @@ from alerts.causes import Cause
 from alerts.destinations import TargetError, addresses, is_allowed
 from alerts.fields import AddressField
 from alerts.http import Answer, moment
-from alerts.text import cut, cut_bytes, storable
+from alerts.text import cut, cut_bytes, filled, storable
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,20 @@ def test_no_character_is_cut_in_two(limit: int) -> None:
 
     assert len(short.encode()) <= limit
     assert short.endswith("…") or short == "日本語🚨です"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{a} and {a}", "1/2 and 1/2"),
+        ("{b} {} {a b} {", "{b} {} {a b} {"),
+        ("https://x.example/{a}", "https://x.example/1%2F2"),
+        ("see https://x.example/{a}", "see https://x.example/1/2"),
+        ("{c}", "{a}"),
+    ],
+)
+def test_values_are_filled_in_once(text: str, expected: str) -> None:
+    assert filled(text, {"a": "1/2", "c": "{a}"}) == expected
 
 
 def test_texts_are_made_fit_to_be_stored() -> None:

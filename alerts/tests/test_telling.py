@@ -72,6 +72,17 @@ def test_a_message_says_what_where_and_how_bad(watched: Fleet) -> None:
     assert (message["severity"], message["source"], message["labels"]["rule"]) == ("critical", "game", "memory")
 
 
+def test_texts_of_a_rule_are_filled_with_what_the_alert_knows(pager: Channel) -> None:
+    texts = {"message": "{node} of {cache} at {value}, bound {bound}", "why": "Ask {team}; {nobody} knows more."}
+    rule(labels={"team": "game & more"}, runbook="https://books.example.org/{rule}?team={team}", **texts)
+
+    fleet().poll(0.85)
+
+    told = Delivery.objects.get().payload
+    assert told["text"] == "127.0.0.1:7010 of game at 85%, bound 80%\nAsk game & more; {nobody} knows more."
+    assert told["runbook"] == "https://books.example.org/memory?team=game%20%26%20more"
+
+
 def test_what_is_added_up_is_an_amount(pager: Channel) -> None:
     rule("rejected", metric="rejected_connections", read="increase", over="1m", warning=0, critical=60)
     watched = fleet()

@@ -24,8 +24,6 @@ from alerts.alert import Alert
 from alerts.models import Incident
 from alerts.remark import TEXT_LIMIT
 from alerts.route import Tree
-from alerts.rule import Rule
-from alerts.spec_form import SpecError
 from collectors.event import Event
 from dashboard import timeline
 from dashboard.alert_rows import SEVERITY_WORDS, AlertRow
@@ -69,7 +67,7 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
     context |= {"version": version, "picture": incident_chart.of(found, alerts, now), "events": events_around(found)}
     context |= {"severity_word": SEVERITY_WORDS.get(found.severity, found.severity), "text_limit": TEXT_LIMIT}
     context |= {"silence_query": silence_query(alerts), "cache": None}
-    context |= advice_of(alerts[0].rule if alerts else None)
+    context |= advice_of(alerts[0]) if alerts else {}
     return render(request, "alerts/_incident.html" if is_refresh(request) else "alerts/incident.html", context)
 
 
@@ -85,11 +83,8 @@ def people() -> list[str]:
     )
 
 
-def advice_of(rule: Rule | None) -> dict[str, Any]:
-    try:
-        return {"advice": alert_story.advice(rule), "runbook": rule.spec.runbook if rule else ""}
-    except SpecError:
-        return {}
+def advice_of(alert: Alert) -> dict[str, Any]:
+    return {"advice": alert_story.advice(alert), "runbook": alert_story.runbook(alert)}
 
 
 def events_around(found: Incident) -> list[EventRow]:
