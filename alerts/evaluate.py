@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from alerts import database_clock, flap, judged_rules, judging, measures, scene, telling
+from alerts import database_clock, flap, judged_rules, judging, measures, rule_errors, scene, telling
 from alerts.alert import FIRING_STATES, SEVERITIES, Alert, Transition, moment, state_of, stepped, stored
 from alerts.change import Change, transition
 from alerts.judging import Verdict
@@ -22,7 +22,6 @@ from alerts.message import Severity
 from alerts.reason import Reason
 from alerts.rule import Override, Rule
 from alerts.scene import Watched
-from alerts.spec_form import SpecError
 from collectors.cursors import raw_cursor
 from switches import standing
 
@@ -98,7 +97,9 @@ def _evaluate(cache_ids: Collection[int], tick: int) -> Outcome:
     if not ready:
         return Outcome()
     rules = list(Rule.objects.enabled())
-    outcome = _judge(rules, _overrides(), ready, tick)
+    sound = [rule for rule in rules if _is_sound(rule)]
+    rule_errors.note(rules, {rule.id for rule in sound}, moment(tick))
+    outcome = _judge(rules, sound, _overrides(), ready, tick)
     telling.tell(outcome.changes, moment(tick))
     judged_rules.note(rules, ready, outcome.counts, moment(tick))
     return outcome
@@ -126,10 +127,13 @@ def _overrides() -> dict[int, list[Override]]:
 
 
 def _judge(
-    rules: Sequence[Rule], overrides: dict[int, list[Override]], cache_ids: Collection[int], tick: int
+    rules: Sequence[Rule],
+    sound: Sequence[Rule],
+    overrides: dict[int, list[Override]],
+    cache_ids: Collection[int],
+    tick: int,
 ) -> Outcome:
     at = moment(tick)
-    sound = [rule for rule in rules if _is_sound(rule)]
     longest_calm = max((seconds for rule in sound for seconds in rule.spec.calm.values()), default=0)
     caches = scene.load(cache_ids, at, longest_calm)
     wanted = {reading for rule in sound for reading in rule.spec.readings()}
@@ -173,11 +177,10 @@ def in_parts(changes: Iterable[Change], cache_ids: Collection[int]) -> list[list
 
 
 def _is_sound(rule: Rule) -> bool:
-    try:
-        return bool(rule.spec.terms)
-    except SpecError:
-        logger.exception("The rule %s cannot be read.", rule.key)
-        return False
+    why = rule_errors.words(rule)
+    if why and not rule.failed_at:
+        logger.error("The rule %s cannot be read: %s", rule.key, why)
+    return not why
 
 
 def known_alerts(caches: Iterable[Watched], at: datetime) -> Iterable[Alert]:
@@ -281,12 +284,22 @@ class Book:
         for alert in self.orphans:
             self.close(alert, Reason.RULE_DELETED)
         for key, alert in self.active.items():
-            if key in self.seen or (alert.rule_id in known and alert.rule_id not in sound):
+            if key in self.seen:
+                continue
+            if alert.rule_id in known and alert.rule_id not in sound:
+                self.keep(alert)
                 continue
             if alert.rule_id in known and alert.target[:1] in {"n", "p"} and not self._is_present(alert):
                 self.close(alert, Reason.NODE_LEFT)
             else:
                 self.close(alert, Reason.RULE_CHANGED)
+
+    def keep(self, alert: Alert) -> None:
+        """Leave an alert as it is whose rule cannot be judged, and say so."""
+        if alert.reason != Reason.EVALUATION_ERROR:
+            was = (alert.state, alert.severity, alert.reason)
+            alert.reason = Reason.EVALUATION_ERROR
+            self._note(alert, was, None)
 
     def _is_present(self, alert: Alert) -> bool:
         cache = self.caches.get(alert.cache_id or 0)

@@ -69,8 +69,9 @@ class Rule(models.Model):
 
     @property
     def title(self) -> str:
-        """Return the title in the active language where it is one of ours."""
-        return gettext(self.spec.title) if self.spec.title else self.key
+        """Return the title in the active language where it is one of ours, also of a rule that cannot be read."""
+        given = self.text.get("title") if isinstance(self.text, Mapping) else ""
+        return gettext(str(given)) if given else self.key
 
 
 class Override(models.Model):

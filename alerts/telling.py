@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 
-from alerts import escalation, flap, hiding, incidents, outbox, story, umbrella
+from alerts import escalation, flap, hiding, incidents, outbox, rule_errors, story, umbrella
 from alerts.alert import Alert, Transition
 from alerts.change import Change, transition
 from alerts.decision import Decision
@@ -277,6 +277,7 @@ def sweep(at: datetime) -> int:
     """Look at open incidents whose time has come; return how many were looked at."""
     end_orphans(at)
     umbrella.look(at)
+    rule_errors.look(at)
     found = list(due(at).values_list("pk", flat=True))
     for pk in found:
         with transaction.atomic():

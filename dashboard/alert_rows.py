@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy as _
 from alerts import story
 from alerts.alert import Alert, AlertQuerySet
 from alerts.models import Incident
-from alerts.spec_form import SpecError
 
 TEXT_LIMIT = 100
 # A page of more is read by nobody, and would be drawn every few seconds.
@@ -133,10 +132,7 @@ class AlertRow:
 
 
 def rule_title(alert: Alert) -> str:
-    try:
-        return alert.rule.title if alert.rule else alert.rule_key
-    except SpecError:
-        return alert.rule_key
+    return alert.rule.title if alert.rule else alert.rule_key
 
 
 @dataclass(slots=True)
