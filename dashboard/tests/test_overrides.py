@@ -6,8 +6,10 @@ import pytest
 
 from accounts.models import AuditEntry, Role
 from accounts.tests.cast import client_of
-from alerts.rule import Override
+from alerts.alert import Alert
+from alerts.rule import Override, Rule
 from alerts.tests.judged import Fleet, fleet, rule, states
+from dashboard.override_values import counting
 
 pytestmark = pytest.mark.django_db
 
@@ -51,6 +53,53 @@ def test_it_says_how_far_each_reaches(watched: Fleet, place: dict[str, str], lev
     add(**place, warning="0.5")
 
     assert f">{level}<" in page()
+
+
+def counts(override: Override) -> list[tuple[str, str, str]]:
+    found = list(Override.objects.select_related("cache", "node__cache"))
+    return [(one.label, one.value, one.source) for one in counting(override.rule.spec, override, found)]
+
+
+def test_each_value_says_where_it_comes_from(watched: Fleet) -> None:
+    watched.cache.labels = {"env": "prod"}
+    watched.cache.save()
+    made, node = Rule.objects.get(), watched.nodes[0]
+    for other in ({"labels": {"env": "test"}}, {"labels": {"env": "prod"}}):
+        Override.objects.create(rule=made, bounds={"0": {"warning": 0.6, "critical": 0.7}}, hold=300, **other)
+    of_cache = Override.objects.create(rule=made, cache=watched.cache, bounds={"0": {"warning": 0.5}})
+    of_node = Override.objects.create(rule=made, node=node, bounds={"0": {"critical": None}})
+
+    assert counts(of_cache) == [
+        ("warning bound", "50%", "from this exception"),
+        ("critical bound", "70%", "from the exception for env=prod"),
+        ("for", "5 min", "from the exception for env=prod"),
+        ("keep firing", "0 s", "from the rule"),
+    ]
+    assert counts(of_node)[:2] == [
+        ("warning bound", "50%", "from the exception for game"),
+        ("critical bound", "none", "from this exception"),
+    ]
+
+
+def test_what_counts_is_what_is_judged(watched: Fleet) -> None:
+    Override.objects.create(rule=Rule.objects.get(), cache=watched.cache, bounds={"0": {"warning": 0.5}})
+
+    watched.poll(0.6)
+
+    assert Alert.objects.get().bound == 0.5
+    assert "warning bound: 50%, from this exception" in page()
+    assert "critical bound: 90%, from the rule" in page()
+
+
+def test_values_of_several_conditions_are_numbered(watched: Fleet) -> None:
+    terms = [{"metric": "used_memory", "warning": 5}, {"metric": "hit_ratio", "value": 0.5}]
+    made = rule("two", when={"all": terms})
+    one = Override.objects.create(rule=made, cache=watched.cache, hold=60)
+
+    assert [label for label, _value, _source in counts(one)[:2]] == [
+        "warning bound of condition 1",
+        "bound of condition 2",
+    ]
 
 
 def test_a_rule_is_off_for_a_cache(watched: Fleet) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
@@ -26,8 +26,9 @@ from alerts.spec import Spec
 from alerts.spec_form import SpecError
 from collectors.cloud.service_metrics import POSITION
 from collectors.metrics.lookup import NAMES, UnknownMetricError
-from dashboard import rule_trial
+from dashboard import override_values, rule_trial
 from dashboard.override_form import OverrideForm
+from dashboard.override_values import Counting
 from dashboard.rule_form import RulePage
 from fleet.registration import ConflictError
 
@@ -213,12 +214,11 @@ class OverrideRow:
 
     override: Override
     spec: Spec
+    values: Sequence[Counting]
 
     @property
     def place(self) -> str:
-        one = self.override
-        named = one.node.address if one.node else one.cache.name if one.cache else ""
-        return named or ", ".join(f"{key}={value}" for key, value in one.labels.items())
+        return override_values.place(self.override)
 
     @property
     def level(self) -> str:
@@ -234,7 +234,8 @@ class OverrideRow:
 def override_rows(found: Rule) -> list[OverrideRow]:
     """Return the exceptions of a rule, the narrowest, which counts, first."""
     try:
-        rows = [OverrideRow(one, found.spec) for one in found.overrides.select_related("cache", "node__cache")]
+        known = list(found.overrides.select_related("cache", "node__cache"))
+        rows = [OverrideRow(one, found.spec, override_values.counting(found.spec, one, known)) for one in known]
     except SpecError:
         return []
     return sorted(rows, key=lambda row: row.override.width)
