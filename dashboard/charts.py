@@ -64,6 +64,11 @@ class Chart:
         return list(dict.fromkeys(name for line in self.lines for name in (line.metric, line.against) if name))
 
     @property
+    def judged(self) -> str:
+        """Return the metric that a rule made from the chart begins with: what it shows node by node."""
+        return self.by_node[0][0] if self.by_node else self.lines[0].metric
+
+    @property
     def fields(self) -> list[Measure]:
         """Return the metrics of the lines, as the catalogue explains them."""
         return [measure(metric) for metric in self.metrics]

@@ -44,7 +44,7 @@ class RouteForm(forms.Form):
     )
     interval_seconds = DurationField(label=_("Tell news once in"), required=False)
     repeat_seconds = DurationField(label=_("Tell again after"))
-    position = forms.IntegerField(label=_("Position"), min_value=0, max_value=10_000, initial=0)
+    position = forms.IntegerField(label=_("Position"), min_value=0, max_value=10_000, required=False)
     goes_on = forms.BooleanField(label=_("Look at the routes after it, too"), required=False)
     weekdays = forms.TypedMultipleChoiceField(
         label=_("Only on"),
@@ -93,6 +93,7 @@ class RouteForm(forms.Form):
         given = {name: value for name, value in self.cleaned_data.items() if name != "channels"}
         if not given["weekdays"]:
             given |= {"starts": time.min, "ends": time.min, "zone": "UTC"}
+        given["position"] = given["position"] or 0
         given["matchers"] = given["matchers"].splitlines()
         given["group_by"] = [part.strip() for part in given["group_by"].split(",") if part.strip()]
         return given

@@ -16,6 +16,8 @@ from alerts.spec_form import SIGNS, SpecError, read_spec
 from collectors.windows import Read
 
 TERMS = 4
+# Names that an address brings along.
+TEXT_LIMIT = 100
 READ_WORDS = {
     Read.LAST: _("newest value"),
     Read.AVG: _("mean"),
@@ -31,6 +33,8 @@ READ_WORDS = {
 SIGN_WORDS = {">": _("above"), ">=": _("at least"), "<": _("below"), "<=": _("at most")}
 PLAIN = ("title", "area", "judged", "keep_firing", "no_data", "message", "why", "check", "runbook")
 WHERE = ("cache", "shard", "role", "node")
+# What a rule is called comes before its conditions, as people write it.
+NAMING = ("rule", "title", "area")
 
 
 def text(label: Any, **given: Any) -> forms.CharField:
@@ -104,7 +108,11 @@ class RuleForm(forms.Form):
     )
     calm = lines(_("Nothing new after"), _("A kind of event and a time, one a line: restart=5m"))
     hides = text(_("Stands for alerts with the same"), help_text=_("Labels with commas between them: cache, node"))
-    message = text(_("Message"), widget=forms.Textarea(attrs={"rows": 2}))
+    message = text(
+        _("Message"),
+        help_text=_("{value}, {bound}, {cache}, {node} and labels are filled in, in all texts and in the run book."),
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
     why = text(_("Why it matters"), widget=forms.Textarea(attrs={"rows": 2}))
     check = text(_("First check"), widget=forms.Textarea(attrs={"rows": 2}))
     runbook = text(_("Run book"))
@@ -132,6 +140,23 @@ class RulePage:
             TermForm(data, prefix=f"t{index}", initial=term_initial(first[index]) if index < len(first) else {})
             for index in range(max(count, min(len(first) + 1, TERMS)))
         ]
+
+    @classmethod
+    def begun(cls, metric: str, cache: str) -> RulePage:
+        """Return the forms of a new rule, on a metric of a cache where one is named."""
+        page = cls()
+        page.terms[0].initial = {"metric": metric[:TEXT_LIMIT], "sign": ">"}
+        page.form.initial = {**page.form.initial, "cache": cache[:TEXT_LIMIT]}
+        return page
+
+    @property
+    def naming(self) -> list[forms.BoundField]:
+        """Return the fields of what the rule is called; its name stays as it is once it has one."""
+        return [self.form[name] for name in NAMING if name != "rule" or self.rule is None]
+
+    @property
+    def rest(self) -> list[forms.BoundField]:
+        return [field for field in self.form if field.name not in NAMING]
 
     def text(self) -> dict[str, Any]:
         """Return what was typed, as YAML would hold it."""

@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Role
 from accounts.tests.cast import client_of
+from alerts.measures import measure
 from collectors.metrics.lookup import shown
 from collectors.models import CommandSupport, NodeFact, NodeStatus
 from collectors.tests.cast import cache_with_nodes
@@ -140,6 +141,18 @@ def test_it_offers_editing_to_operators_only() -> None:
 
     assert "/caches/game/edit/" in page(role=Role.OPERATOR)
     assert "/caches/game/edit/" not in page()
+
+
+def test_each_chart_leads_operators_to_a_rule_on_it() -> None:
+    sampled(cache_with_nodes(), used_memory=1)
+
+    assert 'href="/rules/new/?metric=used_memory&amp;cache=game"' in page(role=Role.OPERATOR)
+    assert "/rules/new/" not in page()
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
+def test_a_rule_can_name_what_a_chart_leads_to(chart: Chart) -> None:
+    assert measure(chart.judged).name == chart.judged
 
 
 def test_it_opens_with_a_short_range_while_the_cache_is_new() -> None:

@@ -105,6 +105,24 @@ def test_the_first_route_takes_everything_and_stays(root: Route) -> None:
     assert Route.objects.filter(parent=None).exists()
 
 
+def test_the_first_route_is_asked_nothing_about_others_beside_it(root: Route) -> None:
+    add(root)
+    made = Route.objects.get(parent=root)
+    among = {'name="position"', 'name="goes_on"'}
+
+    assert not any(mark in page(f"/routes/{root.pk}/edit/") for mark in among)
+    assert all(mark in page(f"/routes/{made.pk}/edit/") for mark in among)
+
+
+def test_the_first_route_is_saved_by_what_its_form_asks(root: Route) -> None:
+    asked = {name: GIVEN[name] for name in ("name", "group_by", "interval_seconds", "repeat_seconds")}
+
+    answer = client_of(Role.ADMIN).post(f"/routes/{root.pk}/edit/", asked | {"name": "all"})
+
+    root.refresh_from_db()
+    assert (answer.status_code, root.name, root.position, root.goes_on) == (302, "all", 0, False)
+
+
 def test_a_branch_goes_with_all_below_it(root: Route) -> None:
     add(root)
     middle = Route.objects.get(parent=root)

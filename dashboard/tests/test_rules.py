@@ -91,6 +91,32 @@ def test_a_form_that_is_new_has_nothing_to_find_fault_with() -> None:
     assert "errorlist" not in seen
 
 
+def test_a_rule_is_named_before_its_conditions() -> None:
+    seen = page("/rules/new/", Role.OPERATOR)
+
+    places = [seen.index(mark) for mark in ('id="meaning"', 'name="rule"', 'name="title"', 'name="t0-metric"')]
+    assert places == sorted(places)
+    assert seen.index('name="t0-critical"') < seen.index('name="hold"')
+    assert seen.count('name="title"') == 1
+
+
+def test_the_name_of_a_rule_that_has_one_is_not_asked_for() -> None:
+    rule()
+
+    seen = page("/rules/memory/", Role.OPERATOR)
+
+    assert 'name="rule"' not in seen
+    assert seen.index('name="title"') < seen.index('name="t0-metric"')
+
+
+def test_a_rule_begun_at_a_chart_knows_its_metric_and_cache() -> None:
+    seen = page(f"/rules/new/?metric=used_memory&cache={HOSTILE}", Role.OPERATOR)
+
+    assert 'name="t0-metric" value="used_memory"' in seen
+    assert 'value="&lt;script&gt;' in seen
+    assert HOSTILE not in seen
+
+
 def test_an_operator_adds_a_rule_by_form() -> None:
     status, _seen = post("/rules/new/", **GIVEN)
 

@@ -104,7 +104,8 @@ def form_page(
     request: HttpRequest, form: RouteForm, route: Route | None, parent: Route | None, step: StepForm | None = None
 ) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "route": route, "parent": parent, "step_form": step or StepForm()}
-    context["only_branches"] = ("matchers", *route_changes.HOURS)
+    # What a route is among others below the same one; the first stands alone and takes everything.
+    context["only_branches"] = ("matchers", "position", "goes_on", *route_changes.HOURS)
     if route:
         own = list(route.steps.prefetch_related("channels"))
         context |= {"steps": own or Tree.load().steps(route.pk), "are_own": bool(own)}

@@ -122,7 +122,10 @@ def rule(request: HttpRequest, key: str) -> HttpResponse:
 @operator_required
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    return _saved(request, None) if request.method == "POST" else rule_page(request, RulePage(), None)
+    if request.method == "POST":
+        return _saved(request, None)
+    begun = RulePage.begun(request.GET.get("metric", ""), request.GET.get("cache", ""))
+    return rule_page(request, begun, None)
 
 
 @operator_required
