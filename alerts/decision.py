@@ -11,6 +11,7 @@ class Decision(models.Model):
         TOLD = "told", _("told")
         JOINED = "joined", _("joined an incident that was told already")
         WAITED = "waited", _("kept back: the last message was too recent")
+        GATHERS = "gathers", _("kept back: it waits for others of its group")
         ESCALATED = "escalated", _("told to the next in line")
         SNOOZED = "snoozed", _("kept back: it sleeps")
         WOKEN = "woken", _("told again: it slept long enough")

@@ -79,6 +79,11 @@ def waited(decision: Decision) -> str:
     return _("News were kept back: its route tells them once in %(time)s at most.") % {"time": time}
 
 
+def gathers(decision: Decision) -> str:
+    time = span(float(decision.data.get("seconds", 0)))
+    return _("The first message was kept back: its route waits %(time)s for others of the group.") % {"time": time}
+
+
 def flapping(decision: Decision) -> str:
     """Return how often it fired, and until when it counts as one."""
     count, data = int(decision.data.get("count", 0)), decision.data
@@ -110,6 +115,7 @@ SENTENCES: dict[str, Callable[[Decision], str]] = {
     What.OUTAGE: outage,
     What.JOINED: joined,
     What.WAITED: waited,
+    What.GATHERS: gathers,
     What.FLAPPING: flapping,
     What.ESCALATED: escalated,
     What.SNOOZED: lambda decision: _("News were kept back: somebody put the incident to sleep."),

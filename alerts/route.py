@@ -40,6 +40,8 @@ class Route(Hours):
     )
     # Labels whose values make one incident; `rule` stands for the rule's key.
     group_by = models.JSONField(default=default_grouping)
+    # The first message of an incident waits so long for others of its group.
+    wait_seconds = models.PositiveIntegerField(default=0)
     # News of an open incident are told this often at most; an unchanged one is told again after `repeat_seconds`.
     interval_seconds = models.PositiveIntegerField(default=60)
     repeat_seconds = models.PositiveIntegerField(default=4 * 3_600)

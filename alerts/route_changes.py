@@ -17,10 +17,13 @@ from alerts.text import storable
 from fleet.locking import locked
 
 HOURS = ("weekdays", "starts", "ends", "zone")
-FIELDS = ("name", "position", "matchers", "group_by", "interval_seconds", "repeat_seconds", "goes_on", *HOURS)
+TIMES = ("wait_seconds", "interval_seconds", "repeat_seconds")
+FIELDS = ("name", "position", "matchers", "group_by", *TIMES, "goes_on", *HOURS)
 LABELS_LIMIT, DEPTH_LIMIT, ROUTES_LIMIT = 10, 8, 500
 # A route that told of news more often, or never again, would be a mistake.
 SHORTEST_REPEAT, LONGEST_SECONDS = 60, 30 * 86_400
+# Whoever waits longer for company is told too late.
+LONGEST_WAIT = 600
 FURTHEST = timedelta(days=731)
 SHORTEST_STEP, LONGEST_STEP, STEPS_LIMIT = 60, 7 * 86_400, 10
 
@@ -111,14 +114,20 @@ def check(route: Route) -> None:
         raise ValidationError({"matchers": _("Give one matcher at least, such as cache=game-*.")})
     if len(route.group_by) > LABELS_LIMIT or not all(name and len(name) <= 63 for name in route.group_by):
         raise ValidationError({"group_by": _("Give at most %(limit)d labels.") % {"limit": LABELS_LIMIT}})
-    if not SHORTEST_REPEAT <= route.repeat_seconds <= LONGEST_SECONDS:
-        raise ValidationError({"repeat_seconds": _("Give a time between a minute and 30 days.")})
-    if not 0 <= route.interval_seconds <= LONGEST_SECONDS:
-        raise ValidationError({"interval_seconds": _("Give a time of at most 30 days.")})
+    check_times(route)
     if route.weekdays:
         hours.check(route)
     if route.weekdays and route.parent_id is None:
         raise ValidationError({"weekdays": _("The first route takes everything, at any hour.")})
+
+
+def check_times(route: Route) -> None:
+    if not SHORTEST_REPEAT <= route.repeat_seconds <= LONGEST_SECONDS:
+        raise ValidationError({"repeat_seconds": _("Give a time between a minute and 30 days.")})
+    if not 0 <= route.wait_seconds <= LONGEST_WAIT:
+        raise ValidationError({"wait_seconds": _("Give a time of at most 10 minutes.")})
+    if not 0 <= route.interval_seconds <= LONGEST_SECONDS:
+        raise ValidationError({"interval_seconds": _("Give a time of at most 30 days.")})
 
 
 def depth(route: Route) -> int:

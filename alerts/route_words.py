@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
 
+from alerts.figures import span
 from alerts.models import Channel, Route
 
 
@@ -24,6 +25,8 @@ def _takes(route: Route) -> str:
 def _otherwise(route: Route) -> Iterable[str]:
     if route.weekdays:
         yield _("At other times the routes after it are looked at, and then the one above.")
+    if route.wait_seconds:
+        yield _("The first message waits %(time)s for others of its group.") % {"time": span(route.wait_seconds)}
     if route.goes_on:
         yield _("The routes after it are looked at, too.")
 

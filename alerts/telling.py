@@ -65,7 +65,7 @@ class Desk:
             alert.incident = incident
         self.screen.learn(alerts)
         if is_known:
-            for alert in alerts:
+            for alert in alerts if not self._is_early(incident) else ():
                 self.decide(incident, What.JOINED, alert)
             self.renew(incident)
         else:
@@ -73,10 +73,24 @@ class Desk:
 
     def _begin(self, incident: Incident, alerts: Iterable[Alert]) -> None:
         """Tell of an incident for the first time; where that would be one of too many, tell of them together."""
+        if self._is_early(incident):
+            self._note_wait(incident)
+            return
         seen = self._visible(incident, alerts)
         if seen and self._gather(seen):
             seen = self._visible(incident, seen)
         self.speak(incident, seen)
+
+    def _is_early(self, incident: Incident) -> bool:
+        """Return whether the first message still waits for others of the group."""
+        wait = timedelta(seconds=incident.route.wait_seconds if incident.route else 0)
+        return bool(wait) and incident.told_at is None and self.at - incident.opened_at < wait
+
+    def _note_wait(self, incident: Incident) -> None:
+        if incident.news_at is None and incident.route:
+            self.decide(incident, What.GATHERS, None, seconds=incident.route.wait_seconds)
+            incident.news_at = self.at
+            incident.save(update_fields=["news_at"])
 
     def _gather(self, seen: Sequence[Alert]) -> bool:
         """Open the one incident that stands for what many say at once; return False where they are not many."""

@@ -42,6 +42,11 @@ class RouteForm(forms.Form):
         max_length=700,
         help_text=_("Labels with commas between them. Alerts that have them in common make one incident."),
     )
+    wait_seconds = DurationField(
+        label=_("Wait before the first message"),
+        required=False,
+        help_text=_("So that alerts which begin together are told together. Nothing means at once."),
+    )
     interval_seconds = DurationField(label=_("Tell news once in"), required=False)
     repeat_seconds = DurationField(label=_("Tell again after"))
     position = forms.IntegerField(label=_("Position"), min_value=0, max_value=10_000, required=False)
@@ -77,7 +82,7 @@ class RouteForm(forms.Form):
 
     @staticmethod
     def initial_of(route: Route) -> dict[str, Any]:
-        same = ("name", "interval_seconds", "repeat_seconds", "position", "goes_on")
+        same = ("name", "wait_seconds", "interval_seconds", "repeat_seconds", "position", "goes_on")
         zone = route.zone if route.weekdays else timezone.get_current_timezone_name()
         limited = {"weekdays": route.weekdays, "starts": route.starts, "ends": route.ends} if route.weekdays else {}
         return {

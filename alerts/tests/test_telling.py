@@ -147,6 +147,54 @@ def test_what_gets_worse_is_told_at_once(watched: Fleet) -> None:
     assert Incident.objects.get().severity == "critical"
 
 
+@pytest.fixture
+def waiting(watched: Fleet) -> Fleet:
+    """A fleet whose route waits a minute before it tells of anything."""
+    Route.objects.update(wait_seconds=60)
+    return watched
+
+
+def test_the_first_message_waits_for_others_of_the_group(waiting: Fleet) -> None:
+    waiting.poll(0.95, 0.5, 0.5)
+    waiting.poll(0.95, 0.95, 0.5)
+    assert (sent(), decided()) == ([], [What.GATHERS])
+
+    telling.sweep(waiting.at + timedelta(seconds=45))
+
+    assert sent() == ["trigger"]
+    assert "(2 alerts)" in Delivery.objects.get().payload["title"]
+    assert decided() == [What.GATHERS, What.TOLD]
+
+
+def test_it_waits_no_longer_than_it_is_told_to(waiting: Fleet) -> None:
+    waiting.poll(0.95, 0.5, 0.5)
+
+    telling.sweep(waiting.at + timedelta(seconds=59))
+    assert sent() == []
+    telling.sweep(waiting.at + timedelta(seconds=60))
+    telling.sweep(waiting.at + timedelta(seconds=65))
+
+    assert sent() == ["trigger"]
+
+
+def test_what_is_over_before_the_wait_is_told_to_nobody(waiting: Fleet) -> None:
+    waiting.poll(0.95, 0.5, 0.5)
+    waiting.poll(0.5, 0.5, 0.5)
+
+    telling.sweep(waiting.at + timedelta(minutes=2))
+
+    assert (sent(), decided()) == ([], [What.GATHERS, What.ENDED_UNTOLD])
+
+
+def test_once_told_it_waits_no_more(waiting: Fleet) -> None:
+    waiting.poll(0.85, 0.5, 0.5)
+    telling.sweep(waiting.at + timedelta(seconds=60))
+
+    waiting.poll(0.85, 0.95, 0.5)
+
+    assert sent() == ["trigger", "update"]
+
+
 def test_an_incident_ends_with_its_last_alert(watched: Fleet) -> None:
     watched.poll(0.95, 0.95, 0.5)
     watched.poll(0.5, 0.95, 0.5)

@@ -43,6 +43,7 @@ class RouteAnswer(Schema):
     matchers: list[str]
     channels: list[str] = Field(description="Empty means those of the parent.")
     group_by: list[str]
+    wait_seconds: int = Field(description="How long the first message of an incident waits for others of its group.")
     interval_seconds: int
     repeat_seconds: int
     goes_on: bool
@@ -80,7 +81,7 @@ class WayAnswer(Schema):
 @router.get("", response={200: RouteList, **problems()}, operation_id="list_routes", summary="Show the tree of routes")
 def list_routes(request: HttpRequest) -> dict[str, Any]:
     """In the order in which they are looked at."""
-    same = ("id", "name", "position", "matchers", "group_by", "interval_seconds", "repeat_seconds", "goes_on")
+    same = ("id", "name", "position", "matchers", "group_by", *route_changes.TIMES, "goes_on")
     rows = [
         {
             **{name: getattr(route, name) for name in same},

@@ -81,6 +81,7 @@ def test_an_administrator_changes_it(root: Route) -> None:
         ({"repeat_seconds": "soon"}, "such as 90s"),
         ({"repeat_seconds": "0"}, "between a minute"),
         ({"repeat_seconds": "31d"}, "at most 30 days"),
+        ({"wait_seconds": "11m"}, "at most 10 minutes"),
         ({"position": "-1"}, "greater than or equal"),
         ({"channels": ["999"]}, "valid choice"),
         ({"group_by": ",".join("abcdefghijk")}, "at most 10"),
@@ -307,6 +308,17 @@ def preview(path: str, **changes: Any) -> str:
     answer = client_of(Role.VIEWER).get(path, GIVEN | {"name": ""} | changes)
     assert answer.status_code == 200
     return answer.content.decode()
+
+
+def test_a_route_may_wait_for_company(root: Route) -> None:
+    assert add(root, wait_seconds="30s") == 302
+
+    made = Route.objects.get(parent=root)
+    assert made.wait_seconds == 30
+    assert 'value="30s"' in page(f"/routes/{made.pk}/edit/")
+    assert "waits 30 s for others" in page(
+        f"/routes/{made.pk}/edit/preview/?matchers=a=b&repeat_seconds=1h&wait_seconds=30s"
+    )
 
 
 def test_it_says_what_a_route_does_while_one_types(root: Route) -> None:
