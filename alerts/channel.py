@@ -112,6 +112,8 @@ class ChannelKind(ABC):
     busy_seconds: ClassVar[float] = 30
     # Whether it shows the chart of an incident.
     shows_chart: ClassVar[bool] = False
+    # Name of the address that the service may call, to tell us something.
+    hook: ClassVar[str] = ""
     # Kinds of messages that the service has no use for; they count as accepted.
     ignores: ClassVar[frozenset[Kind]] = frozenset()
 

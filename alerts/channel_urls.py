@@ -1,9 +1,10 @@
 from django.urls import path
 
-from alerts.views import acknowledge, channels
+from alerts.views import acknowledge, channels, hooks
 
 urlpatterns = [
     path("acknowledge/<str:token>/", acknowledge.acknowledge, name="acknowledge"),
+    path("hooks/pagerduty/<int:channel_id>/", hooks.pagerduty, name="hook-pagerduty"),
     path("channels/", channels.channels, name="channels"),
     path("channels/self-test/", channels.self_test, name="self-test"),
     path("channels/new/<slug:kind>/", channels.new, name="channel-new"),

@@ -33,6 +33,11 @@ def acknowledge_by_link(link: Link, at: datetime) -> bool:
     return _acknowledge(link.incident, name, at)
 
 
+def acknowledge_elsewhere(incident: Incident, name: str, at: datetime) -> bool:
+    """Do the same for somebody who did it at a service that told us who they are."""
+    return _acknowledge(incident, name, at)
+
+
 def _acknowledge(incident: Incident, name: str, at: datetime, by: User | None = None) -> bool:
     with transaction.atomic():
         waiting = Incident.objects.open().filter(pk=incident.pk, acknowledged_at=None)

@@ -53,14 +53,21 @@ class PagerDutyForm(forms.Form):
         max_length=300,
         help_text=_("Kinds of events that PagerDuty shows beside incidents, such as deploy, failover, scale-out."),
     )
+    webhook_secret = forms.CharField(
+        label=_("Webhook secret"),
+        required=False,
+        max_length=200,
+        help_text=_("Of a webhook subscription to the address on the channel's page: acknowledging there counts here."),
+    )
 
 
 class PagerDuty(HttpChannel):
     name = "pagerduty"
     label = _("PagerDuty")
     form = PagerDutyForm
-    secrets = frozenset({"routing_key"})
+    secrets = frozenset({"routing_key", "webhook_secret"})
     is_idempotent = True
+    hook = "hook-pagerduty"
     # Its limit is that of the service, which PagerDuty counts by the minute.
     busy_seconds = 120
 

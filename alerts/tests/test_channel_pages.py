@@ -42,7 +42,7 @@ def test_it_adds_a_channel_and_notes_it() -> None:
     answer = client.post("/channels/new/pagerduty/", {"name": "on-call", "routing_key": KEY}, follow=True)
 
     assert answer.status_code == 200
-    assert stored() == {"routing_key": KEY, "changes": []}
+    assert stored() == {"routing_key": KEY, "changes": [], "webhook_secret": ""}
     assert AuditEntry.objects.get(action="channel.add").detail == {"kind": "pagerduty"}
 
 
@@ -98,7 +98,7 @@ def test_an_empty_secret_keeps_the_stored_one() -> None:
 
     client_of(Role.ADMIN).post(f"/channels/{made.pk}/edit/", {"name": "on-call", "routing_key": "", "revision": 1})
 
-    assert stored() == {"routing_key": KEY, "changes": []}
+    assert stored() == {"routing_key": KEY, "changes": [], "webhook_secret": ""}
 
 
 def test_a_change_names_settings_but_no_values() -> None:
@@ -108,7 +108,7 @@ def test_a_change_names_settings_but_no_values() -> None:
         f"/channels/{made.pk}/edit/", {"name": "on-call", "routing_key": OTHER_KEY, "revision": 1}
     )
 
-    assert stored() == {"routing_key": OTHER_KEY, "changes": []}
+    assert stored() == {"routing_key": OTHER_KEY, "changes": [], "webhook_secret": ""}
     assert AuditEntry.objects.get(action="channel.change").detail == {"settings": "routing_key"}
 
 

@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -42,6 +43,8 @@ def channel(request: HttpRequest, channel_id: int) -> HttpResponse:
     (row,) = channel_health.healths(pk=found.pk)
     context = {"row": row, "channel": found, "kind": KINDS[found.kind], "attempts": attempts}
     context["settings"] = channel_health.setting_words(found)
+    hook = KINDS[found.kind].hook
+    context["hook"] = request.build_absolute_uri(reverse(hook, args=[found.pk])) if hook else ""
     return render(request, "alerts/channel.html", context)
 
 

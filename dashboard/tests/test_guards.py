@@ -17,10 +17,10 @@ pytestmark = pytest.mark.django_db
 # Nothing has these names, so that a guard that is missing shows as 404, not as an act.
 FILLED = {"int": "987654321", "str": "nowhere", "slug": "nothing"}
 # What needs no person, and what says itself that it wants a token.
-OPEN = {"/healthz", "/readyz", "/login/", "/i18n/setlang/", "/acknowledge/nowhere/"}
+OPEN = {"/healthz", "/readyz", "/login/", "/i18n/setlang/", "/acknowledge/nowhere/", "/hooks/pagerduty/987654321/"}
 TOKENS = {"/metrics", "/metrics/fleet"}
-# What everybody may change: what is their own, or what a link gives them.
-OWN = ("/account/", "/login/", "/logout/", "/i18n/setlang/", "/acknowledge/")
+# What everybody may change: what is their own, what a link gives them, or what is signed.
+OWN = ("/account/", "/login/", "/logout/", "/i18n/setlang/", "/acknowledge/", "/hooks/")
 ADMINISTRATORS = ("/users/", "/audit/", "/channels/", "/routes/")
 # Operations that are asked by POST, as the question is long, and write nothing.
 QUESTIONS = ("/preview", "/routes/test")
