@@ -60,6 +60,8 @@ def add(
     kept = [str(matcher) for matcher in parsed([storable(line) for line in lines])]
     comment = checked_comment(comment)
     check_times(starts_at, ends_at, now)
+    if event is not None and event.until is not None and event.until <= now:
+        raise ValidationError({"event": _("This event is over already.")})
     with transaction.atomic():
         made = Silence.objects.create(
             matchers=kept, author=by.username, comment=comment, starts_at=starts_at, ends_at=ends_at, event=event

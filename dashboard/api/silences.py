@@ -18,11 +18,12 @@ from accounts.models import Role
 from alerts import silence_changes
 from alerts.alert import Alert
 from alerts.silence import Silence
+from collectors.event import Event
 from collectors.series import RangeError
 from dashboard.api.alerts import AlertAnswer, alert_answer
 from dashboard.api.answers import problems
 from dashboard.api.paging import PageAnswer, PageQuery
-from dashboard.api.schemas import BIGGEST, NO_NUL, Strict
+from dashboard.api.schemas import BIGGEST, NO_NUL, Strict, Whole
 from dashboard.api.series import moment
 
 router = Router(tags=["silences"], auth=callers())
@@ -45,6 +46,9 @@ class NewSilence(Matchers):
     comment: Annotated[str, Field(min_length=1, max_length=silence_changes.COMMENT_LIMIT, pattern=NO_NUL)]
     starts_at: When | None = Field(None, description="Now where it is left out.")
     ends_at: When
+    event: Annotated[int, Field(ge=1, le=BIGGEST), Whole] | None = Field(
+        None, description="An event, such as a note of yours: the silence ends with it, at `ends_at` at the latest."
+    )
 
 
 class SilenceAnswer(Schema):
@@ -54,6 +58,7 @@ class SilenceAnswer(Schema):
     comment: str
     starts_at: datetime
     ends_at: datetime
+    event_id: int | None = Field(description="The event that it ends with.")
 
 
 class SilencePage(PageAnswer):
@@ -77,7 +82,7 @@ def list_silences(request: HttpRequest, filters: Query[SilenceFilter]) -> dict[s
 @router.post(
     "",
     auth=operators,
-    response={201: SilenceAnswer, **problems(413, 415)},
+    response={201: SilenceAnswer, **problems(404, 413, 415)},
     operation_id="add_silence",
     summary="Silence alerts",
 )
@@ -85,7 +90,8 @@ def add_silence(request: HttpRequest, body: NewSilence) -> Status[Silence]:
     now = timezone.now()
     starts_at = time_of("starts_at", body.starts_at) if body.starts_at else now
     ends_at = time_of("ends_at", body.ends_at)
-    made = silence_changes.add(signed_in(request), body.matchers, body.comment, starts_at, ends_at, now)
+    event = get_object_or_404(Event, pk=body.event) if body.event else None
+    made = silence_changes.add(signed_in(request), body.matchers, body.comment, starts_at, ends_at, now, event)
     return Status(201, made)
 
 

@@ -14,6 +14,7 @@ from alerts.silence import Silence
 from alerts.tests.cast import channel
 from alerts.tests.judged import rule
 from alerts.tests.test_trial import rolled
+from collectors.event import Event, Kind
 from dashboard.tests.alert_cast import firing
 from dashboard.tests.api import call
 
@@ -95,6 +96,25 @@ def test_rules_of_the_pack_are_not_deleted() -> None:
     pack.install()
 
     assert call(Role.OPERATOR, "delete", "/rules/node-down").status_code == 400
+
+
+def test_a_silence_ends_with_an_event_of_the_api() -> None:
+    given = {"kind": "load-test", "title": "load", "until": later(2)}
+    event = call(Role.OPERATOR, "post", "/events", given).json()["id"]
+
+    made = silence(event=event, ends_at=later(5))
+
+    assert (made.status_code, made.json()["event_id"]) == (201, event)
+    assert Silence.objects.get().event_id == event
+    assert silence(event=event + 1).status_code == 404
+
+
+def test_a_silence_cannot_end_with_what_is_over() -> None:
+    event = Event.objects.create(kind=Kind.DEPLOY, until=timezone.now())
+
+    answer = silence(event=event.pk)
+
+    assert (answer.status_code, answer.json()["field"]) == (400, "event")
 
 
 def test_an_operator_silences_and_ends_it() -> None:

@@ -1,6 +1,7 @@
 """Pages of silences: the list, the form, what it would hide, ending one."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -12,6 +13,7 @@ from alerts import telling
 from alerts.alert import Transition
 from alerts.models import Delivery
 from alerts.silence import Silence
+from collectors.event import Event, Kind
 from dashboard.silence_form import proposal
 from dashboard.tests.alert_cast import firing, incident, told
 
@@ -51,6 +53,56 @@ def test_an_exact_end_counts_before_the_length() -> None:
     add(ends_at=end.strftime("%Y-%m-%dT%H:%M"))
 
     assert abs(Silence.objects.get().ends_at - end) <= timedelta(minutes=1)
+
+
+def note(hours: int | None = 2, **fields: Any) -> Event:
+    until = None if hours is None else timezone.now() + timedelta(hours=hours)
+    usual: dict[str, Any] = {"kind": Kind.LOAD_TEST, "title": "load test of the shop", "source": Event.Source.API}
+    return Event.objects.create(until=until, **usual | fields)
+
+
+def test_it_may_end_with_an_event() -> None:
+    made = note()
+
+    assert add(event=str(made.pk)) == 302
+
+    assert Silence.objects.get().event == made
+    assert "or the end of" in page()
+    assert "load test of the shop</a>" in page()
+
+
+def test_it_offers_notes_that_have_not_ended() -> None:
+    for hours, title in ((2, "planned"), (None, "without an end"), (-1, "over")):
+        note(hours, title=title)
+    note(source=Event.Source.DETECTED, title="seen")
+
+    seen = page(f"/silences/?event={Event.objects.get(title='planned').pk}")
+
+    assert " selected>planned</option>" in seen
+    assert ">without an end</option>" in seen
+    assert ">over</option>" not in seen
+    assert ">seen</option>" not in seen
+
+
+def test_the_end_of_its_event_ends_it(db: None) -> None:
+    told()
+    made = note(None)
+    watched = firing(0.1)
+    add(event=str(made.pk))
+    Silence.objects.update(starts_at=timezone.now() - timedelta(hours=1))
+    watched.poll(0.95)
+    assert not Delivery.objects.exists()
+
+    Event.objects.filter(pk=made.pk).update(until=timezone.now() - timedelta(hours=1))
+    telling.sweep(timezone.now())
+
+    assert Delivery.objects.count() == 1
+
+
+@pytest.mark.parametrize("event", ["7", "x", "-1"])
+def test_an_event_that_is_not_there_is_refused(event: str) -> None:
+    assert add(event=event) == 400
+    assert page(f"/silences/?event={event}")
 
 
 def test_it_may_begin_later() -> None:

@@ -29,7 +29,9 @@ def silences(request: HttpRequest) -> HttpResponse:
 
 def silences_page(request: HttpRequest, form: SilenceForm) -> HttpResponse:
     now = timezone.now()
-    page = Paginator(Silence.objects.order_by("-ends_at", "-pk"), ROWS_A_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(Silence.objects.select_related("event").order_by("-ends_at", "-pk"), ROWS_A_PAGE).get_page(
+        request.GET.get("page")
+    )
     active = set(Silence.objects.active(now).values_list("pk", flat=True))
     context = {"form": form, "page": page, "active": active, "now": now, "tab": "silences", "parameter": "page"}
     return render(request, "alerts/silences.html", context, status=400 if form.errors else 200)

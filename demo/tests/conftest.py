@@ -13,15 +13,14 @@ from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
-from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 from collectors.cloud.models import CloudProject
+from conftest import database_url
 from demo.cloud.emulator import Emulator
 from demo.layout import Home, Member
 from demo.nodes import client
@@ -32,13 +31,6 @@ from launcher.spreading import lent
 from launcher.waiting import until
 
 READY_SECONDS = 20.0
-
-
-def database_url() -> str:
-    """Return the address of the tests' database, for processes that the tests start."""
-    told = connection.settings_dict
-    place = urlencode({"host": told["HOST"], "port": told["PORT"] or 5432})
-    return f"postgres://{quote(told['USER'])}:{quote(told['PASSWORD'])}@/{told['NAME']}?{place}"
 
 
 @dataclass
