@@ -51,7 +51,7 @@ def guarded(wish: up.Wish, ready: up.OnReady) -> int:
 
 def up_arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bin/up", description="Start Shardwatch from this checkout.")
-    parser.add_argument("addresses", nargs="*", metavar="ADDRESS", help="redis:// or rediss:// cache to watch, no demo")
+    parser.add_argument("addresses", nargs="*", metavar="ADDRESS", help="redis://… or memcached://… to watch, no demo")
     parser.add_argument("--port", type=int, default=0, help="port of the web server; the first free one from 8000")
     parser.add_argument("--bind", default="127.0.0.1", help="address that the web server listens on; loopback")
     parser.add_argument("--data", type=Path, default=default_data(), metavar="DIR", help="where everything is kept")

@@ -15,6 +15,10 @@ from launcher.steps import step
 from launcher.trouble import LauncherError
 
 USUAL_PORT = 6379
+# Those of fleet/addresses.py, which this side of the virtualenv cannot import.
+SCHEMES = frozenset(
+    {"redis", "rediss", "valkey", "valkeys", "memcached", "memcacheds", "memcached+discovery", "memcacheds+discovery"}
+)
 
 
 def prepare(env: Mapping[str, str]) -> dict[str, Any]:
@@ -53,10 +57,10 @@ def cache_name(address: str) -> str:
         host, port = url.hostname or "", url.port
     except ValueError:
         host, port = "", None
-    if url.scheme not in {"redis", "rediss"} or not host:
+    if url.scheme not in SCHEMES or not host:
         raise LauncherError(
             "What was given to bin/up is not the address of a cache.",
-            "Write redis://HOST:PORT or rediss://HOST:PORT.",
+            "Write redis://HOST:PORT, rediss://HOST:PORT or memcached://HOST:PORT.",
         )
     words = host if port in {None, USUAL_PORT} else f"{host}-{port}"
     return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
