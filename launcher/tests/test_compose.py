@@ -65,5 +65,21 @@ def test_secrets_come_from_files(compose: dict[str, Any]) -> None:
     assert all("file" in secret for secret in compose["secrets"].values())
 
 
+def test_every_setting_can_be_given_in_one_file_that_may_be_missing(compose: dict[str, Any]) -> None:
+    ours = [service for name, service in compose["services"].items() if name not in IMAGES_OF_OTHERS]
+
+    assert all(service["env_file"] == [{"path": ".env", "required": False}] for service in ours)
+    for kept_out in (".gitignore", ".dockerignore"):
+        assert ".env" in (ROOT / kept_out).read_text(encoding="utf-8").replace("/", "").split()
+
+
+def test_what_is_set_here_does_not_go_over_that_file(compose: dict[str, Any]) -> None:
+    given = compose["services"]["web"]["environment"]
+    fixed = {"DATABASE_URL_FILE", "SECRET_KEY_FILE", "SHARDWATCH_ENCRYPTION_KEYS_FILE"}
+    fixed |= {"CELERY_BROKER_URL", "SHARDWATCH_SWITCHES_COPY"}
+
+    assert all("${SHARDWATCH_" in value for name, value in given.items() if name not in fixed)
+
+
 def test_the_web_server_is_published_on_loopback_unless_told_otherwise(compose: dict[str, Any]) -> None:
     assert compose["services"]["web"]["ports"] == ["${SHARDWATCH_BIND:-127.0.0.1}:${SHARDWATCH_PORT:-8000}:8000"]
