@@ -161,6 +161,11 @@ class Row:
         return len(levels) < 2 or levels[-2] is None or any(value is not None for value in known)
 
     @property
+    def no_limit(self) -> str:
+        """Return what it means that no limit of memory is told: of the service, which is not nodes, nothing."""
+        return "" if self.cache.reach == Reach.SERVICE else _("no limit")
+
+    @property
     def no_hits(self) -> str:
         """Return why there is no hit ratio."""
         has_rates = self.latest is not None and self.latest.commands_per_second is not None

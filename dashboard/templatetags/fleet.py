@@ -42,7 +42,7 @@ def figures(row: Row, seen: CacheLatest) -> dict[str, Any]:
             bytes_size(seen.used_memory),
             bar(seen.memory_used_ratio, row.alarms_about_memory),
             sparkline(seen.spark_used_memory),
-            note=of_limit(bytes_size(seen.memory_limit_bytes)) if seen.memory_limit_bytes else _("no limit"),
+            note=of_limit(bytes_size(seen.memory_limit_bytes)) if seen.memory_limit_bytes else row.no_limit,
         ),
         "cpu": cell(percent(seen.cpu_ratio, row.no_rate), sparkline(seen.spark_cpu_ratio)),
         "connections": cell(

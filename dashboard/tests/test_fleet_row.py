@@ -147,6 +147,10 @@ def test_a_far_cache_is_what_its_service_tells(product: str, shape: str, replica
     assert texts(row)[8] == replication
 
 
+def test_a_limit_that_the_service_does_not_tell_is_not_said_to_be_none() -> None:
+    assert texts(far(used_memory=2**20))[2] == "1 MiB"
+
+
 def test_replicas_of_a_far_cache_that_follow_are_in_sync() -> None:
     row = far(replication_lag_bytes=2048)
 
