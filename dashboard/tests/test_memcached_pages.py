@@ -239,6 +239,7 @@ def test_connections_are_grouped_by_what_memcached_tells() -> None:
     assert "2 connections" in html
     assert not any(f">{word}</" in html for word in ("User", "Library", "Query buffers", "Age"))
     assert "Memcached tells no names" in html
+    assert not any(word in html.split("</nav>")[-1] for word in ("Sort by", "primary"))
 
 
 @pytest.mark.parametrize(("query", "words"), [("?by=command", "<code>swallow</code>"), ("?by=idle", "10-60 min")])
