@@ -8,7 +8,7 @@ from collectors.connections import Link, ask
 from collectors.failures import from_error_reply
 from collectors.keyscan.guards import number, read_info
 from collectors.keyscan.identity import UNKNOWN, Identity, identity_of
-from collectors.protocol import INFO, Command, Reply, is_refusal, name_of
+from collectors.protocol import INFO, Command, Reply, is_refusal
 from collectors.steps import Step
 
 ABSENT = "shardwatch:no-such-key"
@@ -82,9 +82,10 @@ async def _prepare(link: Link, found: Abilities, is_replica: bool) -> None:
     wanted = [NO_TOUCH, *([READONLY] if is_replica and found.in_cluster else [])]
     replies = await ask(link, wanted)
     # Without NO-TOUCH (before Redis 7.2) only what lengths are read of looks fresher than it is.
-    for command, reply in zip(wanted[1:], replies[1:], strict=True):
+    for reply in replies[1:]:
         if is_refused(reply):
-            found.missing.append(name_of(command))
+            # A replica would send every question on to its primary: there is nothing to be read here.
+            raise from_error_reply(str(reply), Step.INFO)
 
 
 def is_refused(reply: Reply) -> bool:

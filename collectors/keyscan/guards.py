@@ -161,6 +161,8 @@ class Watch:
     own_share: float | None = None
     hold: Hold | None = None
     vitals: Vitals | None = None
+    # How far a replica that is read is behind, by its last poll: its own INFO does not tell.
+    told_lag_bytes: float | None = None
     _own_commands: int = 0
 
     @property
@@ -204,12 +206,16 @@ class Watch:
             (HoldCause.CPU, self.cpu_ratio, limits.cpu_ratio),
             (HoldCause.SHARE, self.own_share if is_busy else None, limits.command_share),
             (HoldCause.MEMORY, None if vitals.evicts else vitals.memory_ratio, limits.memory_ratio),
-            (HoldCause.LAG, vitals.lag_bytes, limits.lag_bytes),
+            (HoldCause.LAG, self._lag(vitals), limits.lag_bytes),
             (HoldCause.CLIENTS, vitals.clients_ratio, limits.clients_ratio),
         )
         for cause, value, limit in figures:
             if value is not None and value > limit * share:
                 yield Hold(cause, value, limit)
+
+    def _lag(self, vitals: Vitals) -> float | None:
+        """Return how far the replicas are behind, the node itself among them."""
+        return max((lag for lag in (vitals.lag_bytes, self.told_lag_bytes) if lag is not None), default=None)
 
 
 def percentile(seconds: "deque[float]", share: float = PERCENTILE) -> float:

@@ -25,6 +25,7 @@ NUMBERS = (
     "seconds_left",
     "ease",
     "db",
+    "is_blind",
 )
 WRITTEN = (
     "keys",

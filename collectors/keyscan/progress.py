@@ -45,6 +45,8 @@ class NodeProgress:
     brake: str
     reconnects: int
     restarts: int
+    # Nobody would hold the scan up: its guard has no connection.
+    is_blind: bool = False
 
     @property
     def ratio(self) -> float:

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
+from django.utils import timezone
 
 from collectors.backlog import AWAY
-from collectors.keyscan import budget, concluding, holding, markers, results, schedules, starting
+from collectors.keyscan import budget, concluding, holding, lagging, markers, results, schedules, starting
 from collectors.keyscan.aggregate import Aggregate
 from collectors.keyscan.control import Control
 from collectors.keyscan.models import Scan, ScanShard, ScanState
@@ -41,6 +42,8 @@ STORE_RETRY_SECONDS = 1.0
 ATTEMPTS = 30
 # How long a shard whose replica was promoted may be without another one before the scan pauses.
 REPLICA_PATIENCE_SECONDS = 30.0
+# How often polls are asked how far the replicas are behind.
+LAG_SECONDS = 3.0
 
 
 def run(scan_id: int) -> None:
@@ -80,6 +83,7 @@ class Runner:
         self.busy_before = {shard.pk: shard.busy_seconds for shard in self.shards}
         self._checkpoint_at = time.monotonic()
         self._paused_since: float | None = None
+        self._lag_at = 0.0
         self.engine = engine_of(scan, self.shards, self.control, self.observe)
 
     def run(self) -> None:
@@ -142,6 +146,9 @@ class Runner:
             return
         self._obey()
         self._write_progress()
+        if time.monotonic() >= self._lag_at:
+            self._lag_at = time.monotonic() + LAG_SECONDS
+            lagging.tell_guards(self.scan.cache_id, list(self.engine.nodes), timezone.now())
 
     def _obey(self) -> None:
         """Do what people, the window, the budget and the process that ends wish for."""

@@ -140,6 +140,7 @@ class Scan:
             brake=node.gate.control.brake.name,
             reconnects=node.reconnects,
             restarts=node.restarts,
+            is_blind=node.warden.is_blind,
         )
 
     def _mark(self, node: NodeScan, now: _Mark) -> _Mark:

@@ -21,6 +21,7 @@ class Teller:
         self._output = output
         self._largest: dict[str, int] = {}
         self._states: dict[str, State] = {}
+        self._blind: set[str] = set()
 
     def notice(self, ratio: float, details: Iterable[Detail]) -> None:
         for detail in details:
@@ -33,7 +34,13 @@ class Teller:
             before = self._states.get(node.label, State.WALKING)
             self._states[node.label] = node.state
             if node.state != before and (words := _words(node)):
-                self._output.write(f"[{node.ratio * 100:05.2f}%] {node.label}: {words}")
+                self._say(node, words)
+            if node.is_blind and node.label not in self._blind:
+                self._blind.add(node.label)
+                self._say(node, _("goes on without guards: they get no connection"))
+
+    def _say(self, node: NodeProgress, words: str) -> None:
+        self._output.write(f"[{node.ratio * 100:05.2f}%] {node.label}: {words}")
 
 
 def _words(node: NodeProgress) -> str:

@@ -1,7 +1,6 @@
 """Watches a node beside its scan, over a connection of its own: what others feel, and when to hold the scan up."""
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -16,11 +15,13 @@ PING: Command = ("PING",)
 PING_SECONDS, JUDGE_SECONDS = 0.05, 1.0
 # Round trips before the scan: the first few tell what one costs, more of them how it varies.
 FIRST_PINGS, BASELINE_PINGS, BASELINE_PAUSE_SECONDS = 10, 40, 0.005
+# A guard that lost its connection looks for another one this often.
+REGAIN_SECONDS = 2.0
 
 
 @dataclass(slots=True)
 class Warden:
-    """One node's guard. Where it gets no connection the scan goes on unwatched; `is_blind` says so."""
+    """One node's guard. While it has no connection the scan goes on unwatched; `is_blind` says so."""
 
     gate: Gate
     limits: Limits | None
@@ -37,17 +38,26 @@ class Warden:
         try:
             self._link = await self.connect()
             await self._measure()
+            self.is_blind = False
         except ReadError:
-            self.is_blind = True
-            return
-        self._task = asyncio.create_task(self._watch(self._link))
+            self._lose_sight()
+        self._task = asyncio.create_task(self._keep_watch())
 
     def end(self) -> None:
         if self._task:
             self._task.cancel()
+        self._close()
+        self._task = None
+        self.gate.hold = None
+
+    def _close(self) -> None:
         if self._link:
             self._link.close()
-        self._task = self._link = None
+        self._link = None
+
+    def _lose_sight(self) -> None:
+        self._close()
+        self.is_blind = True
         self.gate.hold = None
 
     async def _measure(self) -> None:
@@ -68,18 +78,30 @@ class Warden:
         await ask(link, [PING])
         return time.monotonic() - began
 
+    async def _keep_watch(self) -> None:
+        """Watch for as long as the scan lasts. A lost node is for the scan's own connection to tell."""
+        while True:
+            try:
+                await self._watch(self._link or await self._regain())
+            except ReadError:
+                self._lose_sight()
+
+    async def _regain(self) -> Link:
+        await asyncio.sleep(REGAIN_SECONDS)
+        self._link = await self.connect()
+        if not self.watch.baseline:
+            await self._measure()
+        self.is_blind = False
+        return self._link
+
     async def _watch(self, link: Link) -> None:
         judged = 0.0
-        # A lost guard ends quietly: the scan's own connection tells of a lost node.
-        with contextlib.suppress(ReadError):
-            while True:
-                self.watch.round_trips.append(await self._ping(link))
-                if time.monotonic() - judged >= JUDGE_SECONDS:
-                    judged = time.monotonic()
-                    await self._judge(link)
-                await asyncio.sleep(PING_SECONDS)
-        self.is_blind = True
-        self.gate.hold = None
+        while True:
+            self.watch.round_trips.append(await self._ping(link))
+            if time.monotonic() - judged >= JUDGE_SECONDS:
+                judged = time.monotonic()
+                await self._judge(link)
+            await asyncio.sleep(PING_SECONDS)
 
     async def _judge(self, link: Link) -> None:
         (reply,) = await ask(link, [INFO])

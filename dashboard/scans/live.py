@@ -76,7 +76,7 @@ def live(scan: Scan, now: datetime, naming: Naming) -> Live:
     newest = max((shard.progress_at for shard in shards if shard.progress_at), default=None)
     left = [shard.progress["seconds_left"] for shard in moving if shard.progress.get("seconds_left") is not None]
     return Live(
-        [ShardLine(shard, shard_words(shard), shard.state == "held") for shard in shards],
+        [ShardLine(shard, shard_words(shard), shard.state == "held" or is_unwatched(shard)) for shard in shards],
         biggest(shards, naming),
         sum(shard.keys for shard in shards),
         sum(shard.total for shard in shards),
@@ -105,6 +105,8 @@ def shard_words(shard: ScanShard) -> str:
     if shard.state == "held" and hold:
         return _("held up: %(why)s") % {"why": hold}
     if shard.state == "walking":
+        if is_unwatched(shard):
+            return _("walking without guards: they get no connection of their own, so nothing holds the scan up")
         ease = progress.get("ease", 1.0)
         if ease < EASED:
             return _("slowed down to %(share)s of its speed after a guard") % {"share": percent(ease)}
@@ -113,6 +115,11 @@ def shard_words(shard: ScanShard) -> str:
         text = _("failed: %(why)s") if shard.state == "failed" else _("connecting again: %(why)s")
         return text % {"why": failure_words(shard)}
     return STATES.get(shard.state, lambda: shard.state)()
+
+
+def is_unwatched(shard: ScanShard) -> bool:
+    """Return whether a walk goes on though its guards cannot see the node."""
+    return shard.state == "walking" and bool(shard.progress.get("is_blind"))
 
 
 STATES = {

@@ -179,6 +179,12 @@ def test_the_live_page_says_that_it_slowed_down(cache: Cache) -> None:
     assert "slowed down to 50% of its speed after a guard" in page(f"/scans/{running(cache, ease=0.5).pk}/")
 
 
+def test_the_live_page_says_that_nobody_guards(cache: Cache) -> None:
+    html = page(f"/scans/{running(cache, is_blind=True).pk}/")
+
+    assert "walking without guards: they get no connection of their own" in html
+
+
 def test_the_live_page_says_when_there_is_no_news(cache: Cache) -> None:
     scan = running(cache)
     ScanShard.objects.update(progress_at=timezone.now() - timedelta(minutes=1))
