@@ -41,6 +41,18 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound of a rule on what one node shows: a line over the whole width."""
+
+    metric: str
+    value: float
+    level: str
+    label: str
+    rule: str
+    is_above: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """One chart: its lines over the whole cache, and what can be drawn node by node.
 
@@ -57,11 +69,17 @@ class Chart:
     about: StrOrPromise = ""
     # What it is made of where that is not what nodes report.
     told_by: tuple[str, ...] = ()
+    bounds: tuple[Bound, ...] = ()
 
     @property
     def metrics(self) -> list[str]:
         """Return the metrics that the lines over the whole cache are made of."""
         return list(dict.fromkeys(name for line in self.lines for name in (line.metric, line.against) if name))
+
+    @property
+    def of_nodes(self) -> set[str]:
+        """Return the metrics of which it shows what single nodes have, and no sums alone."""
+        return {name for name, _label in self.by_node} | {line.metric for line in self.lines if line.over != "sum"}
 
     @property
     def judged(self) -> str:

@@ -20,7 +20,7 @@ from fleet.models import Cache, Shard
 
 pytestmark = pytest.mark.django_db
 # With the last hours, which are read once a minute.
-FIRST_QUERIES, QUERIES = 37, 17
+FIRST_QUERIES, QUERIES = 39, 19
 
 
 def page(name: str = "game", role: str = Role.VIEWER, **headers: str) -> str:

@@ -174,5 +174,52 @@ def test_the_hit_ratio_of_a_cache_weighs_nodes_by_their_lookups(page: Page) -> N
     assert (highest[0], lowest[0]) == ("highest node", "lowest node")
 
 
+def bounds_drawn(page: Page, metric: str, body: str) -> list[list[Any]]:
+    """Return label, values and colour of the bounds that a chart of the highest CPU and the sum of keys draws."""
+    bound = {"metric": metric, "value": 0.8, "level": "warning", "label": "busy", "rule": "r", "is_above": True}
+    lines = [{"metric": "cpu", "over": "max", "label": "x"}, {"metric": "keys", "over": "sum", "label": "y"}]
+    spec = {"lines": lines, "by_node": [{"metric": "keys", "label": "y"}], "bounds": [bound]}
+    found = [series_of("cpu", max=[0.1, None]), series_of("keys", sum=[1, 2])]
+    page.evaluate("document.getElementById('words').id = 'chart-words'")
+    draw = (
+        "const palette = { series: ['#111111', '#222222'], limit: '#333333', warning: '#444444', soft: '#555555' };"
+        "const found = new Map(given[1].map((one) => [one.metric, one]));"
+        f"const lines = {body};"
+        "const bounds = lines.filter((line) => line.isBound);"
+        "return bounds.map((line) => [line.label, line.data.map((point) => point.y), line.borderColor]);"
+    )
+    return run(page, "lines", draw, [spec, found])  # type: ignore[no-any-return]
+
+
+def test_the_bound_of_a_rule_is_drawn_over_the_whole_range(page: Page) -> None:
+    drawn = bounds_drawn(page, "cpu", "m.wholeCacheLines(given[0], found, palette)")
+
+    assert drawn == [["busy", [0.8, 0.8], "#444444"]]
+
+
+def test_a_sum_has_no_bound_of_a_node(page: Page) -> None:
+    assert bounds_drawn(page, "keys", "m.wholeCacheLines(given[0], found, palette)") == []
+
+
+def test_by_node_a_chart_has_the_bounds_of_the_chosen_metric(page: Page) -> None:
+    assert bounds_drawn(page, "keys", "m.nodeLines(given[0], 'keys', found, palette)") == [
+        ["busy", [0.8, 0.8], "#444444"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("is_below", "values", "is_hidden"),
+    [(False, [0.1], True), (False, [0.5], False), (True, [0.9], True), (True, [0.3], False)],
+)
+def test_a_bound_far_from_the_data_does_not_press_it_flat(
+    page: Page, is_below: bool, values: list[float], is_hidden: bool
+) -> None:
+    page.evaluate("document.getElementById('words').id = 'chart-words'")
+    line = {"data": [{"x": 0, "y": value} for value in values]}
+    bound = {"isBelow": is_below, "data": [{"x": 0, "y": 0.2 if is_below else 0.8}]}
+
+    assert run(page, "lines", "return m.isFar(given[1], m.rangeOf([given[0]]))", [line, bound]) is is_hidden
+
+
 def test_one_node_has_one_line_of_hits(page: Page) -> None:
     assert hit_lines(page, nodes=1) == [["hit ratio", [1, None, None, 1]]]

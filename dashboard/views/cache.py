@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard import charts, findings, own_load, service_charts, service_page
+from dashboard.chart_bounds import bounded
 from dashboard.engine_charts import charts_of
 from dashboard.note_form import NoteForm
 from dashboard.overview import Row
@@ -44,8 +46,9 @@ def cache(request: HttpRequest, name: str) -> HttpResponse:
         return render(request, "dashboard/_cache_news.html", context)
     told = service_charts.of(watched)
     shown = () if watched.is_remote else charts_of(watched.cache.engine)
-    specs = [chart.spec() for chart in (*shown, *(told.charts if told else ()))]
-    context |= {"charts": shown, "told": told, "specs": specs, "usual_span": usual_span(watched)}
+    drawn = bounded((*shown, *(told.charts if told else ())), watched)
+    context |= {"charts": drawn[: len(shown)], "told": told and replace(told, charts=tuple(drawn[len(shown) :]))}
+    context |= {"specs": [chart.spec() for chart in drawn], "usual_span": usual_span(watched)}
     context |= {"chart_words": charts.words(), "note_form": NoteForm()}
     context["own_load"] = own_load.of(watched, context["refused"])
     return render(request, "dashboard/cache.html", context)

@@ -3,7 +3,7 @@ import { logAxis, roundAxis, timeLabel, timeTicks, valueTicks } from "./axes.js"
 import { pastLines } from "./compare.js";
 import { markers } from "./events.js";
 import { drawLegend, writeValues } from "./legend.js";
-import { nodeLines, wholeCacheLines } from "./lines.js";
+import { isFar, nodeLines, rangeOf, wholeCacheLines } from "./lines.js";
 import { ChartMenu } from "./menu.js";
 import { pointer } from "./pointer.js";
 import { isLog } from "./scale.js";
@@ -16,8 +16,6 @@ const typeSize = () => Number.parseFloat(getComputedStyle(document.documentEleme
 const axisWidth = () => 4.125 * typeSize();
 const ON_LINES = { type: "linear", bounds: "ticks" };
 const ON_LOG = { type: "logarithmic", bounds: "data" };
-// A limit far above the data would press it flat: below this share it stands in the legend and in tables only.
-const LIMIT_SHARE = 0.4;
 
 export class PanelChart {
   constructor(figure, spec, hidden, onHide) {
@@ -79,11 +77,10 @@ export class PanelChart {
   }
 
   fitLimits(lines) {
-    const top = (line) => Math.max(...line.data.map((point) => point.y ?? -Infinity));
-    const highest = Math.max(0, ...lines.filter((line) => !line.isLimit && !this.isHidden(line)).map(top));
+    const range = rangeOf(lines.filter((line) => !line.isLimit && !this.isHidden(line)));
     for (const line of lines) {
       line.isOff = this.isHidden(line);
-      line.hidden = line.isOff || (line.isLimit && highest < top(line) * LIMIT_SHARE);
+      line.hidden = line.isOff || (Boolean(line.isLimit) && isFar(line, range));
     }
   }
 
@@ -168,7 +165,7 @@ export class PanelChart {
       boxPadding: 4,
       usePointStyle: true,
       cornerRadius: 6,
-      filter: (item) => item.parsed.y !== null && !item.dataset.isCompanion && !item.chart.drag && !item.chart.isMarked,
+      filter: (item) => item.parsed.y !== null && !item.dataset.isCompanion && !item.dataset.isBound && !item.chart.drag && !item.chart.isMarked,
       itemSort: (one, other) => (this.view.by === "node" ? other.parsed.y - one.parsed.y : 0),
       callbacks: {
         title: ([item]) => (item ? exactMoment(item.parsed.x) : ""),

@@ -8,6 +8,7 @@ const PAD = 16;
 
 const pageName = () => document.title.split(" · ")[0];
 export const isShown = (line) => !line.isOff && !line.isEmpty;
+export const isMeasured = (line) => isShown(line) && !line.isBound;
 
 export function rangeText({ from, to }) {
   return words.between.replace("%(from)s", moment(from)).replace("%(to)s", moment(to));
@@ -26,7 +27,7 @@ function cell(text) {
 }
 
 export function csvOf(panel) {
-  const lines = panel.lines.filter(isShown);
+  const lines = panel.lines.filter(isMeasured);
   const head = ["time", ...lines.map((line) => cell(`${line.label} [${line.unit ?? panel.spec.unit}]`))];
   const rows = timesOf(lines).map((at) => [iso(at), ...lines.map((line) => valueAt(line, at) ?? "")]);
   return [head, ...rows].map((row) => `${row.join(",")}\r\n`).join("");

@@ -34,6 +34,19 @@ export function style(series, values, look) {
   };
 }
 
+// A limit far from the data would press it flat: beyond this share it stands in the legend only.
+const LIMIT_SHARE = 0.4;
+
+export function rangeOf(lines) {
+  const known = lines.flatMap(({ data }) => data.map(({ y }) => y)).filter((y) => y !== null);
+  return [Math.min(...known), Math.max(0, ...known)];
+}
+
+export function isFar(limit, [lowest, highest]) {
+  const [, top] = rangeOf([limit]);
+  return limit.isBelow ? top < lowest * LIMIT_SHARE : highest < top * LIMIT_SHARE;
+}
+
 function lookOf(line, order, palette) {
   const colour = palette.series[order % palette.series.length];
   if (line.kind === "limit") return { borderColor: palette.limit, borderDash: [5, 4], borderWidth: 1.3, isLimit: true };
@@ -66,7 +79,7 @@ function shareOf(values, others = []) {
 
 export function wholeCacheLines(spec, found, palette) {
   let colours = 0;
-  return distinct(spec, found).flatMap((line) => {
+  const lines = distinct(spec, found).flatMap((line) => {
     const series = found.get(line.metric);
     const given = over(line, series);
     if (!given) return [];
@@ -75,6 +88,18 @@ export function wholeCacheLines(spec, found, palette) {
     const order = line.kind === "limit" || line.kind === "alarm" ? 0 : line.kind === "spread_bottom" ? colours - 1 : colours++;
     const key = `${line.metric}.${line.over}`;
     return [style(series, values, { key, label: line.label, startsHidden: line.hidden, ...lookOf(line, order, palette) })];
+  });
+  const ofNodes = spec.lines.filter((line) => line.over !== "sum").map((line) => line.metric);
+  return [...lines, ...boundLines(spec, ofNodes, found, palette)];
+}
+
+// Bounds of rules on what one node has: not for lines that add nodes up.
+function boundLines(spec, metrics, found, palette) {
+  return (spec.bounds ?? []).flatMap(({ metric, value, level, label, rule, is_above: isAbove }) => {
+    const [series, first] = [found.get(metric), found.get(metric)?.lines[0]];
+    if (!metrics.includes(metric) || !first) return [];
+    const look = { key: `rule.${rule}.${level}`, label, borderColor: palette[level], borderDash: [1, 3], borderWidth: 1.3 };
+    return [style(series, first.mean.map(() => value), { ...look, isLimit: true, isBound: true, isBelow: !isAbove })];
   });
 }
 
@@ -112,7 +137,7 @@ export function nodeLines(spec, metric, found, palette) {
     const label = nodeLabel(line, shards.length > 1);
     return [style(series, line.mean, { key: `node.${line.node_id}`, label, hint: line.label, ...look })];
   });
-  return [...tellApart(lines), ...limitLine(spec, found, palette)];
+  return [...tellApart(lines), ...limitLine(spec, found, palette), ...boundLines(spec, [metric], found, palette)];
 }
 
 // After a failover a shard has two primaries, an old and a new one.

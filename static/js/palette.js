@@ -11,6 +11,8 @@ export function readPalette() {
     line: read("line-strong"),
     surface: read("surface"),
     limit: read("chart-limit"),
+    warning: read("warning"),
+    critical: read("critical"),
     accent: read("accent"),
     series: Array.from({ length: SERIES }, (_, index) => read(`series-${index + 1}`)),
   };

@@ -1,5 +1,5 @@
 // The points of a chart as a table that a screen reader can walk through.
-import { isShown, rangeText, timesOf } from "./export.js";
+import { isMeasured, rangeText, timesOf } from "./export.js";
 import { valueAt } from "./lines.js";
 import { exactMoment } from "./zones.js";
 
@@ -22,7 +22,7 @@ function captionOf(panel, every, total) {
 
 // Return the table of what the panel shows: the newest point first, times without any value left out.
 export function tableOf(panel) {
-  const lines = panel.lines.filter(isShown);
+  const lines = panel.lines.filter(isMeasured);
   const times = timesOf(lines).filter((at) => lines.some((line) => valueAt(line, at) !== null)).reverse();
   const every = Math.ceil(times.length / MOST_ROWS);
   const written = (line, at) => (valueAt(line, at) === null ? words.gap : panel.write(valueAt(line, at)));
