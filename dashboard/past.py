@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -65,6 +65,9 @@ class Past:
     full_resyncs: Mapping[int, float] = field(default_factory=dict)
     databases: Mapping[int, float] = field(default_factory=dict)
     clock_ahead_seconds: Mapping[int, float] = field(default_factory=dict)
+    # Nodes whose append-only file could not be written, and those whose file could not be rewritten.
+    append_failed: Set[int] = frozenset()
+    rewrite_failed: Set[int] = frozenset()
     # By node, of servers that keep their memory in classes: their numbers that are read every few minutes.
     slabs: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     # Since when the discovery endpoint tells no list of nodes, and why; None where it does, or where there is none.
@@ -97,6 +100,8 @@ def read(cache: Cache, node_ids: Sequence[int], now: datetime) -> Past:
         connections_by_user=connections_by_user(node_ids, now),
         databases={node_id: row.databases for node_id, row in newest.items() if row.databases is not None},
         clock_ahead_seconds={node_id: row.ahead for node_id, row in newest.items() if row.ahead is not None},
+        append_failed={node_id for node_id, row in newest.items() if row.append_failed},
+        rewrite_failed={node_id for node_id, row in newest.items() if row.rewrite_failed},
         slabs=slabs(cache, node_ids, now),
         untold=untold(cache),
         plugin=plugin(cache),

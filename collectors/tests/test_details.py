@@ -54,6 +54,22 @@ def test_it_knows_no_clock_where_none_is_reported(node: Node) -> None:
     assert details.newest([node.pk], noon()) == {node.pk: details.Detail(3, None)}
 
 
+@pytest.mark.parametrize(
+    ("enabled", "status", "failed"), [(1, 0, True), (1, 1, False), (0, 0, False), (1, None, None), (None, 0, None)]
+)
+def test_it_knows_whether_an_append_only_file_fails(
+    node: Node, enabled: float | None, status: float | None, failed: bool | None
+) -> None:
+    told = {"aof_enabled": enabled, "aof_last_write_status": status, "aof_last_bgrewrite_status": status}
+    row = reading(node)
+    row.detail = {name: number for name, number in told.items() if number is not None}
+    samples.write([row])
+
+    found = details.newest([node.pk], noon())[node.pk]
+
+    assert (found.append_failed, found.rewrite_failed) == (failed, failed)
+
+
 def test_it_knows_no_clock_where_the_time_of_reading_is_not_known(node: Node) -> None:
     tell(node, read_after_ms=None, server_time_usec=clock(50))
 

@@ -17,6 +17,7 @@ from dashboard.findings import (
     keys,
     load,
     memory,
+    persistence,
     reach,
     service,
     setup,
@@ -58,7 +59,16 @@ FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
     alarms.recovering,
 )
 # Worth knowing although nothing is wrong yet; these read the last hours of one cache.
-ADVICE = (*usage.ADVICE, *keys.ADVICE, *growth.ADVICE, *advice.ADVICE, *setup.ADVICE, *slabs.ADVICE, *service.ADVICE)
+ADVICE = (
+    *usage.ADVICE,
+    *keys.ADVICE,
+    *growth.ADVICE,
+    *persistence.ADVICE,
+    *advice.ADVICE,
+    *setup.ADVICE,
+    *slabs.ADVICE,
+    *service.ADVICE,
+)
 
 
 def of(watched: Watched) -> list[Finding]:

@@ -12,12 +12,13 @@ from dashboard.findings.finding import (
     Finding,
     is_uneven,
     notice,
+    page_of,
     ranked,
     remote_addresses,
     siblings_mean,
     subject,
 )
-from dashboard.templatetags.units import bytes_rate, bytes_size, count, duration, percent, rate
+from dashboard.templatetags.units import bytes_rate, bytes_size, count, duration, grouped, percent, rate
 from dashboard.watched import Watched, WatchedNode
 
 MIB = 2**20
@@ -42,7 +43,7 @@ def hot_shard(watched: Watched) -> Finding | None:
     level, node = ranking[0]
     parts = {"name": subject(watched, node), "level": rate(level), "mean": rate(mean)}
     sentence = _("%(name)s runs %(level)s commands, its siblings %(mean)s on average: look for a hot key") % parts
-    return notice(sentence, _("hot shard"), rate(level), "commands")
+    return notice(sentence, _("hot shard"), rate(level), "commands", page_of(watched, "cache-balance"))
 
 
 def low_hit_ratio(watched: Watched) -> Finding | None:
@@ -70,7 +71,9 @@ def connection_churn(watched: Watched) -> Finding | None:
     level, node = ranking[0]
     parts = {"name": subject(watched, node), "rate": rate(level)}
     sentence = _("%(name)s accepts %(rate)s new connections: clients do not keep theirs (persistent connections)")
-    return notice(sentence % parts, _("connection churn"), rate(level), "connection-rates")
+    return notice(
+        sentence % parts, _("connection churn"), rate(level), "connection-rates", page_of(watched, "cache-clients")
+    )
 
 
 def blocked_clients(watched: Watched) -> Finding | None:
@@ -81,7 +84,7 @@ def blocked_clients(watched: Watched) -> Finding | None:
     level, node = ranking[0]
     parts = {"name": subject(watched, node), "count": count(level)}
     sentence = _("%(name)s has %(count)s clients that wait in blocking calls") % parts
-    return notice(sentence, _("blocked clients"), count(level), "connections")
+    return notice(sentence, _("blocked clients"), count(level), "connections", page_of(watched, "cache-clients"))
 
 
 def nothing_to_evict(watched: Watched) -> Finding | None:
@@ -115,7 +118,7 @@ def fragmentation(watched: Watched) -> Finding | None:
     spare = (node.value("used_memory_rss") or 0) - (node.value("used_memory") or 0)
     parts = {"name": subject(watched, node), "ratio": f"{level:.2f}", "bytes": bytes_size(spare)}
     sentence = _("%(name)s holds %(ratio)s times the memory that it uses (%(bytes)s more): fragmentation") % parts
-    return notice(sentence, _("fragmented memory"), f"{level:.2f}", "fragmentation")
+    return notice(sentence, _("fragmented memory"), f"{level:.2f}", "fragmentation", memory_of(watched))
 
 
 def overhead(watched: Watched) -> Finding | None:
@@ -131,7 +134,7 @@ def overhead(watched: Watched) -> Finding | None:
     level, node = ranking[0]
     parts = {"name": subject(watched, node), "share": percent(level)}
     sentence = _("%(share)s of the memory of %(name)s is overhead: buffers, backlog and tables, not data") % parts
-    return notice(sentence, _("memory overhead"), percent(level), "memory")
+    return notice(sentence, _("memory overhead"), percent(level), "memory", memory_of(watched))
 
 
 def output_buffers(watched: Watched) -> Finding | None:
@@ -142,7 +145,7 @@ def output_buffers(watched: Watched) -> Finding | None:
     level, node = ranking[0]
     parts = {"name": subject(watched, node), "bytes": bytes_size(level)}
     sentence = _("%(name)s keeps %(bytes)s for one client that has not read its replies") % parts
-    return notice(sentence, _("large output buffer"), bytes_size(level), "memory")
+    return notice(sentence, _("large output buffer"), bytes_size(level), "memory", page_of(watched, "cache-clients"))
 
 
 def slow_fork(watched: Watched) -> Finding | None:
@@ -153,7 +156,9 @@ def slow_fork(watched: Watched) -> Finding | None:
     level, node = ranking[0]
     parts = {"name": subject(watched, node), "time": duration(level / 1e6)}
     sentence = _("%(name)s stood still for %(time)s while it forked for a snapshot or a replica") % parts
-    return notice(sentence, _("slow fork"), duration(level / 1e6), "nodes")
+    return notice(
+        sentence, _("slow fork"), duration(level / 1e6), "nodes", page_of(watched, "cache-internals", "persistence")
+    )
 
 
 def mixed_versions(watched: Watched) -> Finding | None:
@@ -167,14 +172,30 @@ def mixed_versions(watched: Watched) -> Finding | None:
 
 
 def nodes_disagree(watched: Watched) -> Finding | None:
-    """Nodes that answer see clusters of different sizes. Does not apply outside clusters."""
-    sizes = {node.value("cluster_known_nodes") for node in watched.nodes} - {None}
-    if not watched.is_clustered or len(sizes) < 2:
+    """Nodes that answer see clusters of different sizes, or other numbers of slots with a primary.
+
+    Does not apply outside clusters.
+    """
+    if not watched.is_clustered:
         return None
-    known = sorted(int(size) for size in sizes if size is not None)
-    parts = {"name": watched.cache.name, "low": known[0], "high": known[-1]}
-    sentence = _("The nodes of %(name)s disagree on their number: some count %(low)s, others %(high)s") % parts
-    return notice(sentence, _("nodes disagree"), f"{known[0]}/{known[-1]}", "nodes")
+    sizes, slots = (views_of(watched, name) for name in ("cluster_known_nodes", "cluster_slots_assigned"))
+    seen, page = sizes or slots, page_of(watched, "cache-internals", "cluster")
+    if not seen:
+        return None
+    parts = {"name": watched.cache.name, "low": grouped(seen[0]), "high": grouped(seen[-1])}
+    if sizes:
+        sentence = _("The nodes of %(name)s disagree on their number: some count %(low)s, others %(high)s")
+    else:
+        sentence = _(
+            "The nodes of %(name)s disagree on the slots that are assigned: some count %(low)s, others %(high)s"
+        )
+    return notice(sentence % parts, _("nodes disagree"), f"{seen[0]}/{seen[-1]}", "nodes", page)
+
+
+def views_of(watched: Watched, name: str) -> list[int]:
+    """Return the numbers that nodes tell of their cluster, lowest first; none where they are of one mind."""
+    told = {int(number) for node in watched.nodes if (number := node.value(name)) is not None}
+    return sorted(told) if len(told) > 1 else []
 
 
 def open_to_all(watched: Watched) -> Finding | None:
@@ -197,7 +218,9 @@ def uneven_traffic(watched: Watched) -> Finding | None:
     level, node = ranking[0]
     parts = {"name": subject(watched, node), "level": bytes_rate(level), "mean": bytes_rate(mean)}
     sentence = _("%(name)s sends %(level)s, its siblings %(mean)s on average: look for large keys read often")
-    return notice(sentence % parts, _("uneven traffic"), bytes_rate(level), "network")
+    return notice(
+        sentence % parts, _("uneven traffic"), bytes_rate(level), "network", page_of(watched, "cache-balance")
+    )
 
 
 def no_connection_limit(watched: Watched) -> Finding | None:
@@ -211,6 +234,10 @@ def no_connection_limit(watched: Watched) -> Finding | None:
         len(bare),
     ) % {"count": len(bare), "name": watched.cache.name}
     return notice(sentence, _("no connection limit"), str(len(bare)), "connections")
+
+
+def memory_of(watched: Watched) -> str:
+    return page_of(watched, "cache-internals", "memory-internals")
 
 
 ADVICE = (

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.urls import reverse
+
 from dashboard.watched import Watched, WatchedNode
 from fleet.addresses import Address
 
@@ -87,6 +89,11 @@ def is_uneven(level: float, mean: float) -> bool:
 
 def subject(watched: Watched, node: WatchedNode) -> str:
     return f"{watched.cache.name} {node.name}" if len(watched.nodes) > 1 else watched.cache.name
+
+
+def page_of(watched: Watched, name: str, part: str = "") -> str:
+    """Return a page of the cache, where one sees who or what is behind a finding."""
+    return reverse(name, args=[watched.cache.name]) + (f"#{part}" if part else "")
 
 
 def remote_addresses(watched: Watched) -> list[Address]:

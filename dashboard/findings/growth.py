@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.findings.finding import Finding, notice, ranked, subject
+from dashboard.findings.finding import Finding, notice, page_of, ranked, subject
 from dashboard.past import RESYNCS_COUNT, TREND_STEP_SECONDS
 from dashboard.templatetags.units import count, duration, grouped
 from dashboard.watched import Watched, WatchedNode
@@ -35,7 +35,9 @@ def connection_leak(watched: Watched) -> Finding | None:
     span = duration((len(known) - 1) * TREND_STEP_SECONDS)
     parts = {"name": subject(watched, node), "more": grouped(more), "now": grouped(known[-1]), "span": span}
     sentence = _("%(name)s has %(more)s connections more than %(span)s ago, now %(now)s, but no more commands: a leak?")
-    return notice(sentence % parts, _("connections climb"), f"+{grouped(more)}", "connections")
+    return notice(
+        sentence % parts, _("connections climb"), f"+{grouped(more)}", "connections", page_of(watched, "cache-clients")
+    )
 
 
 def leaked(watched: Watched, node: WatchedNode) -> float | None:
@@ -94,7 +96,9 @@ def full_resyncs(watched: Watched) -> Finding | None:
         " small or the link breaks",
         int(copies),
     ) % {"name": subject(watched, node), "count": int(copies)}
-    return notice(sentence, _("full resyncs"), str(int(copies)), "replication")
+    return notice(
+        sentence, _("full resyncs"), str(int(copies)), "replication", page_of(watched, "cache-internals", "replication")
+    )
 
 
 def first_copies(watched: Watched, source: WatchedNode) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.findings.finding import Finding, State, is_uneven, ranked, siblings_mean, state_of, subject
+from dashboard.findings.finding import Finding, State, is_uneven, page_of, ranked, siblings_mean, state_of, subject
 from dashboard.templatetags.units import grouped, percent, rate
 from dashboard.watched import Watched
 
@@ -33,7 +33,9 @@ def cpu_uneven(watched: Watched) -> Finding | None:
     level, node = ranking[0]
     parts = {"name": subject(watched, node), "level": percent(level), "mean": percent(mean)}
     sentence = _("%(name)s uses %(level)s of a core, its siblings %(mean)s on average") % parts
-    return Finding(State.WARNING, sentence, _("uneven CPU"), percent(level), "cpu")
+    return Finding(
+        State.WARNING, sentence, _("uneven CPU"), percent(level), "cpu", url=page_of(watched, "cache-balance")
+    )
 
 
 def connections_full(watched: Watched) -> Finding | None:
@@ -56,7 +58,8 @@ def connections_full(watched: Watched) -> Finding | None:
         "limit": grouped(limit),
     }
     state = state_of(level, FULL_CRITICAL)
-    return Finding(state, sentence, _("connections %s") % percent(level), percent(level), "connections")
+    short = _("connections %s") % percent(level)
+    return Finding(state, sentence, short, percent(level), "connections", url=page_of(watched, "cache-clients"))
 
 
 def connections_uneven(watched: Watched) -> Finding | None:
@@ -68,7 +71,8 @@ def connections_uneven(watched: Watched) -> Finding | None:
     level, node = ranking[0]
     parts = {"name": subject(watched, node), "level": percent(level), "mean": percent(mean)}
     sentence = _("%(name)s uses %(level)s of its connections, its siblings %(mean)s on average") % parts
-    return Finding(State.WARNING, sentence, _("uneven connections"), percent(level), "connections")
+    page = page_of(watched, "cache-balance")
+    return Finding(State.WARNING, sentence, _("uneven connections"), percent(level), "connections", url=page)
 
 
 def connections_rejected(watched: Watched) -> Finding | None:
@@ -80,4 +84,5 @@ def connections_rejected(watched: Watched) -> Finding | None:
         "name": watched.cache.name,
         "rate": rate(rejected),
     }
-    return Finding(State.CRITICAL, sentence, _("rejecting connections"), rate(rejected), "connections")
+    page = page_of(watched, "cache-clients")
+    return Finding(State.CRITICAL, sentence, _("rejecting connections"), rate(rejected), "connections", url=page)

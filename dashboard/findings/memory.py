@@ -8,6 +8,7 @@ from collectors.latest import CacheLatest
 from dashboard.findings.finding import (
     Finding,
     State,
+    page_of,
     points_above_siblings,
     ranked,
     siblings_mean,
@@ -79,7 +80,8 @@ def memory_uneven(watched: Watched) -> Finding | None:
         "level": percent(level),
         "points": round((level - mean) * 100),
     }
-    return Finding(State.WARNING, sentence, _("uneven memory"), percent(level), "memory-share")
+    page = page_of(watched, "cache-balance")
+    return Finding(State.WARNING, sentence, _("uneven memory"), percent(level), "memory-share", url=page)
 
 
 def may_be_uneven(latest: CacheLatest) -> bool:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from collectors.event import Kind
-from dashboard.findings.finding import Finding, State, ranked, subject
+from dashboard.findings.finding import Finding, State, page_of, ranked, subject
 from dashboard.templatetags.units import count, duration, grouped
 from dashboard.watched import Watched, WatchedNode
 from fleet.models import Node
@@ -104,9 +104,15 @@ def slots_uncovered(watched: Watched) -> Finding | None:
     if seen.cluster_state_ok and missing <= 0:
         return None
     parts = {"name": watched.cache.name, "missing": grouped(missing), "slots": grouped(CLUSTER_SLOTS)}
+    page = page_of(watched, "cache-internals", "cluster")
     if missing <= 0:
         return Finding(
-            State.CRITICAL, _("%(name)s: a node calls the cluster failed") % parts, _("cluster state fail"), "", "nodes"
+            State.CRITICAL,
+            _("%(name)s: a node calls the cluster failed") % parts,
+            _("cluster state fail"),
+            "",
+            "nodes",
+            url=page,
         )
     text = ngettext(
         "%(name)s: %(missing)s of %(slots)s slots has no working primary",
@@ -114,7 +120,7 @@ def slots_uncovered(watched: Watched) -> Finding | None:
         missing,
     )
     short = ngettext("%s slot uncovered", "%s slots uncovered", missing) % grouped(missing)
-    return Finding(State.CRITICAL, text % parts, short, grouped(missing), "nodes")
+    return Finding(State.CRITICAL, text % parts, short, grouped(missing), "nodes", url=page)
 
 
 def replica_link_down(watched: Watched) -> Finding | None:
@@ -128,7 +134,8 @@ def replica_link_down(watched: Watched) -> Finding | None:
         down,
     )
     sentence = text % {"name": watched.cache.name, "down": down}
-    return Finding(State.WARNING, sentence, _("replica link down"), str(down), "replication")
+    page = page_of(watched, "cache-internals", "replication")
+    return Finding(State.WARNING, sentence, _("replica link down"), str(down), "replication", url=page)
 
 
 def replica_lag(watched: Watched) -> Finding | None:
@@ -139,7 +146,8 @@ def replica_lag(watched: Watched) -> Finding | None:
     lag, node = ranking[0]
     parts = {"name": watched.cache.name, "node": node.name, "lag": duration(lag)}
     sentence = _("%(name)s %(node)s is %(lag)s behind its primary") % parts
-    return Finding(State.WARNING, sentence, _("replica behind"), duration(lag), "replication")
+    page = page_of(watched, "cache-internals", "replication")
+    return Finding(State.WARNING, sentence, _("replica behind"), duration(lag), "replication", url=page)
 
 
 def shard_without_replica(watched: Watched) -> Finding | None:
@@ -199,4 +207,5 @@ def save_failed(watched: Watched) -> Finding | None:
     sentence = _("%(name)s could not save its last snapshot and may refuse writes") % {
         "name": subject(watched, failed[0])
     }
-    return Finding(State.WARNING, sentence, _("snapshot failed"), str(len(failed)), "nodes")
+    page = page_of(watched, "cache-internals", "persistence")
+    return Finding(State.WARNING, sentence, _("snapshot failed"), str(len(failed)), "nodes", url=page)

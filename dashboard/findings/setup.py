@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from collectors.sources.rights import ALL
 from collectors.targets import version_of
-from dashboard.findings.finding import Finding, notice, ranked, remote_addresses, subject
+from dashboard.findings.finding import Finding, notice, page_of, ranked, remote_addresses, subject
 from dashboard.templatetags.units import duration, grouped, percent
 from dashboard.watched import Watched, WatchedNode
 
@@ -122,7 +122,9 @@ def default_user(watched: Watched) -> Finding | None:
         " applications users of their own",
         shared,
     )
-    return notice(sentence % parts, _("default user"), grouped(shared), "nodes")
+    return notice(
+        sentence % parts, _("default user"), grouped(shared), "nodes", page_of(watched, "cache-clients") + "?by=user"
+    )
 
 
 def clock_skew(watched: Watched) -> Finding | None:

@@ -5,13 +5,12 @@ Silent where a server does not tell what its commands did, and where nothing was
 
 from __future__ import annotations
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from dashboard.command_advice import LAYOUT_COMMANDS, advice_for
 from dashboard.commands import CommandRow
 from dashboard.error_words import meaning_of
-from dashboard.findings.finding import Finding, notice
+from dashboard.findings.finding import Finding, notice, page_of
 from dashboard.templatetags.units import microseconds, percent, rate
 from dashboard.watched import Watched
 
@@ -104,10 +103,6 @@ def slow_log_growing(watched: Watched) -> Finding | None:
     parts = {"name": watched.cache.name, "rate": lately, "before": before}
     sentence = _("%(name)s logs %(rate)s slow commands, the day before %(before)s") % parts
     return notice(sentence, _("slow commands"), lately, "nodes", page_of(watched, "cache-slowlog"))
-
-
-def page_of(watched: Watched, name: str) -> str:
-    return reverse(name, args=[watched.cache.name])
 
 
 ADVICE = (costly_commands, layout_storm, errors_rising, slow_log_growing)

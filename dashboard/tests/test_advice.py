@@ -118,6 +118,16 @@ def test_it_says_when_nodes_see_different_clusters() -> None:
     assert sentence(advice.nodes_disagree, *nodes, topology="standalone") == ""
 
 
+def test_it_says_when_nodes_do_not_know_the_same_slots() -> None:
+    whole = member(1, cluster_known_nodes=6, cluster_slots_assigned=16_384)
+    cut_off = member(2, cluster_known_nodes=6, cluster_slots_assigned=10_923)
+
+    said = sentence(advice.nodes_disagree, whole, cut_off)
+
+    assert said.endswith("on the slots that are assigned: some count 10\u202f923, others 16\u202f384")
+    assert sentence(advice.nodes_disagree, whole, whole, member(3)) == ""
+
+
 def test_it_asks_for_a_connection_limit_that_is_not_reported() -> None:
     assert sentence(advice.no_connection_limit, member(connected_clients=5))
     assert sentence(advice.no_connection_limit, member(connected_clients=5), plan_maxclients=100) == ""

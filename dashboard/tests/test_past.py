@@ -67,6 +67,17 @@ def test_it_knows_the_commands_of_the_last_quarter_of_an_hour(cache: Cache, now:
     assert [(row.name, row.calls_per_second) for row in read(cache, now).commands] == [("get", 10.0)]
 
 
+def test_it_knows_whose_append_only_file_fails(cache: Cache, now: datetime) -> None:
+    node = cache.nodes.get()
+    row = reading(node)
+    row.tick, row.detail = int(now.timestamp()), {"aof_enabled": 1, "aof_last_write_status": 0}
+    samples.write([row])
+
+    known = read(cache, now)
+
+    assert (known.append_failed, known.rewrite_failed) == ({node.pk}, set())
+
+
 def test_it_compares_errors_with_the_day_before(cache: Cache, now: datetime) -> None:
     node = cache.nodes.get()
     count(node, now - timedelta(hours=2), ERROR, 60, OOM=Tally(6), MOVED=Tally(1))
