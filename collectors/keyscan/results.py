@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from collectors.keyscan import markers, metrics, starting, summary
 from collectors.keyscan.aggregate import Aggregate, Entry
 from collectors.keyscan.details import Detail, slot_of
 from collectors.keyscan.digests import digest, path_digest
+from collectors.keyscan.kept import Kept, kept_of
 from collectors.keyscan.models import OPEN, Scan, ScanKey, ScanPrefix, ScanShard, ScanState
 from collectors.keyscan.names import is_cut
 from collectors.keyscan.prefixes import PrefixRow
@@ -23,8 +24,6 @@ from collectors.keyscan.summary import kind_text
 
 # Of a scan's prefixes the heaviest are kept; what is lighter joins "other" of the level above.
 PREFIXES_KEPT = 5_000
-KEYS_OF_A_SHARD = 1_000
-KEYS_KEPT = 25_000
 BATCH = 1_000
 
 
@@ -49,9 +48,12 @@ class Ending:
 
 def store(scan: Scan, found: Sequence[Found], ending: Ending, extra: dict[str, Any]) -> None:
     """Write the results and the last state of a scan. What an earlier attempt wrote is replaced."""
-    keys = list(key_rows(scan, found))
+    kept = kept_of([one.aggregate for one in found], scan.asked.top)
+    keys = [key_row(scan, one, entry) for one, its in zip(found, kept, strict=True) for entry in its.entries()]
     for one in found:
         one.shard.summary = {**one.shard.summary, **summary_of_shard(one.aggregate)}
+    for one, its in zip(found, kept, strict=True):
+        note_ends(one.shard, its)
     whole = merged(found)
     prefixes = prefix_rows(scan, whole)
     with transaction.atomic():
@@ -91,6 +93,8 @@ def merged(found: Iterable[Found]) -> Aggregate:
 def summary_of_shard(part: Aggregate) -> dict[str, Any]:
     lasting = part.details.without_ttl(part.keys)
     return {
+        "complete_from": 0,
+        "typed_from": 0,
         "vanished": part.vanished,
         "repeats": round(part.repeats),
         "without_ttl": summary.as_json(lasting),
@@ -98,15 +102,10 @@ def summary_of_shard(part: Aggregate) -> dict[str, Any]:
     }
 
 
-def key_rows(scan: Scan, found: Sequence[Found]) -> Iterator[ScanKey]:
-    """Yield the largest keys of each shard and those with most elements, the largest of all among them."""
-    limit = min(scan.asked.top, max(KEYS_OF_A_SHARD, KEYS_KEPT // max(len(found), 1)))
-    for one in found:
-        named: dict[bytes, Entry] = {}
-        typed = (entry for kind in one.aggregate.by_type for entry in one.aggregate.entries(kind)[:limit])
-        for entry in (*one.aggregate.entries()[:limit], *typed, *one.aggregate.longest()[:limit]):
-            named.setdefault(entry.name, entry)
-        yield from (key_row(scan, one, entry) for entry in named.values())
+def note_ends(shard: ScanShard, kept: Kept) -> None:
+    """Note from which sizes on all keys of a shard are stored; of several databases the worst counts."""
+    for name, size in (("complete_from", kept.complete_from), ("typed_from", kept.typed_from)):
+        shard.summary[name] = max(shard.summary[name], size)
 
 
 def key_row(scan: Scan, found: Found, entry: Entry) -> ScanKey:

@@ -166,6 +166,9 @@ class KeyAnswer(Schema):
 class KeyPage(Schema):
     page: int
     page_size: int
+    complete_from: int | None = Field(
+        description="Of one shard or type: the size from which on no key is missing; 0 where none is at all."
+    )
     keys: list[KeyAnswer]
 
 

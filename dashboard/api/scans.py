@@ -154,7 +154,9 @@ def list_keys(request: HttpRequest, pk: int, filters: Query[KeyFilter]) -> HttpR
     scan, naming = scan_of(pk), Naming.for_reader(request)
     keys = list(found.top_keys(scan, filters.shard, filters.type, filters.sort))[filters.cut]
     rows = [export.key_json(key, naming) for key in keys]
-    return compressed_json(request, {"page": filters.page, "page_size": filters.page_size, "keys": rows})
+    end = found.complete_from(scan, filters.shard, filters.type) if filters.sort == "size" else None
+    answer = {"page": filters.page, "page_size": filters.page_size, "complete_from": end, "keys": rows}
+    return compressed_json(request, answer)
 
 
 @router.get(

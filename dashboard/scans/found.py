@@ -89,6 +89,18 @@ def top_keys(scan: Scan, shard: int = 0, kind: str = "", sort: str = "size") -> 
     return rows.order_by(SORTS[sort], "name")[: scan.asked.top]
 
 
+def complete_from(scan: Scan, shard: int = 0, kind: str = "") -> int | None:
+    """Return the size from which on no key is missing in the ranking of a shard or type; 0 where none is at all.
+
+    None where nobody noted it, or where the ranking is that of all keys, which is exact down to its end.
+    """
+    if not (shard or kind):
+        return None
+    shards = [one for one in scan.shards.all() if shard in {0, one.number}]
+    ends = [one.summary.get("typed_from" if kind else "complete_from") for one in shards]
+    return max((end for end in ends if end is not None), default=None)
+
+
 def key_rows(scan: Scan, keys: Iterable[ScanKey], naming: Naming) -> list[KeyRow]:
     memory = memory_by_address(scan)
     return [

@@ -63,6 +63,7 @@ def result_page(request: HttpRequest, scan: Scan) -> HttpResponse:
     context |= {"findings": findings.of(findings.Seen(scan, earlier, naming)), "summary": scan.summary}
     context |= {"seen_ratio": found.seen_ratio(scan), "ending": ending_words(scan)}
     context["histograms"] = histograms(scan)
+    context["complete_from"] = found.complete_from(scan, query.shard, query.type) if query.sort == "size" else None
     context |= prefixes(scan, query, earlier, naming)
     return render(request, "dashboard/scan_result.html", context)
 
