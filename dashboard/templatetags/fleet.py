@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dashboard.overview import Row
 
 register = template.Library()
+# What discovery adds says where a cache is; a row has room for few labels, and people's own tell more.
+LABELS_SHOWN, OF_DISCOVERY = 3, ("product=", "project=", "region=")
 # Set once for the page by the template that holds the rows.
 WORDS = ("word_memory", "word_connections", "word_commands", "word_hits", "word_evictions", "word_replication")
 
@@ -29,7 +31,10 @@ def fleet_row(context: Context, row: Row) -> dict[str, Any]:
     given = {name: context[name] for name in (*WORDS, "word_sample")}
     given |= {"pk": row.cache.pk, "name": row.cache.name, "url": row.cache.get_absolute_url(), "shape": row.shape}
     given |= {"health": row.health, "health_word": row.health_word, "reason": row.reason}
-    given["labels"] = [(label, f"{context['fleet_url']}?{urlencode({'label': label})}") for label in row.labels]
+    labels = sorted(row.labels, key=lambda label: label.startswith(OF_DISCOVERY))
+    shown = labels[:LABELS_SHOWN] if len(labels) > LABELS_SHOWN + 1 else labels
+    given["labels"] = [(label, f"{context['fleet_url']}?{urlencode({'label': label})}") for label in shown]
+    given["more_labels"] = labels[len(shown) :]
     seen = row.latest
     return given | (figures(row, seen) if seen and seen.at else {"words": row.no_figures})
 

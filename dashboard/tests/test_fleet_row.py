@@ -125,6 +125,28 @@ def test_it_tells_engine_and_size(given: dict[str, Any], nodes: int, primaries: 
     assert Row(cache(**given), summary(nodes=nodes, primaries=primaries), ()).shape == words
 
 
+@pytest.mark.parametrize(
+    ("labels", "shown"),
+    [
+        ({"env": "demo", "team": "game"}, "env=demo team=game"),
+        ({"a": "1", "b": "2", "c": "3", "d": "4"}, "a=1 b=2 c=3 d=4"),
+        ({"a": "1", "b": "2", "c": "3", "d": "4", "e": "5"}, "a=1 b=2 c=3 +2"),
+        (
+            {"env": "demo", "product": "valkey", "project": "p", "region": "r", "team": "x"},
+            "env=demo team=x product=valkey +2",
+        ),
+    ],
+)
+def test_it_shows_few_labels_and_those_of_people_first(labels: dict[str, str], shown: str) -> None:
+    assert texts(Row(cache(labels=labels), None, ()))[1].endswith(shown)
+
+
+def test_the_other_labels_are_told_on_asking() -> None:
+    html = drawn(Row(cache(labels={"a": "1", "b": "2", "c": "3", "region": "<r>", "project": "p"}), None, ()))
+
+    assert 'title="project=p, region=&lt;r&gt;"' in html
+
+
 def far(product: str = "valkey", **figures: Any) -> Row:
     """A cache whose nodes nobody reaches; replicas of its summary are none that anybody counted."""
     service = Service(CloudInstance(), facts(product, SNAPSHOTS[product]))
