@@ -123,6 +123,17 @@ def test_balance_shows_no_slots_and_no_hot_keys() -> None:
     assert "slots-title" not in html
 
 
+def test_balance_names_neither_primaries_nor_slots_nor_a_main_thread() -> None:
+    pool()
+
+    table = page("balance/").split('id="shards-title"')[1].split("</section>")[0]
+
+    assert not any(word in table for word in ("primaries", ">Primary<", ">Slots<", ">CPU<"))
+    assert ">Node<" in table
+    head, first = table.split("</thead>")[0], table.split("<tbody>")[1].split("</tr>")[0]
+    assert head.count("<th") - head.count("<thead") == first.count("<td") + first.count("<th")
+
+
 def test_latency_shows_our_polls_alone() -> None:
     pool()
 
