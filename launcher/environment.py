@@ -17,7 +17,7 @@ def is_given(name: str, env: Mapping[str, str] = os.environ) -> bool:
     return name in env or f"{name}_FILE" in env
 
 
-def environment(data: Data, bind: str = "127.0.0.1") -> dict[str, str]:
+def environment(data: Data, bind: str = "127.0.0.1", public_url: str = "") -> dict[str, str]:
     """Return the user's own variables, completed with what bin/up knows; the user's win."""
     known = {
         **data.secrets(),
@@ -28,6 +28,7 @@ def environment(data: Data, bind: str = "127.0.0.1") -> dict[str, str]:
         # Cookies ignore ports: two checkouts on one host must not sign each other out.
         "SHARDWATCH_SESSION_COOKIE_NAME": f"shardwatch_session_{data.identity}",
         "SHARDWATCH_ALLOWED_HOSTS": ",".join(_hosts(bind)),
+        "SHARDWATCH_PUBLIC_URL": public_url,
     }
     env = dict(os.environ)
     env.pop("PYTHONHOME", None)

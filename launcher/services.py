@@ -36,7 +36,14 @@ class Place:
 
     @property
     def url(self) -> str:
-        host = self.reachable_host
+        return self._url_of(self.reachable_host)
+
+    @property
+    def public_url(self) -> str:
+        """Return the address for links in messages: by the machine's name where the port is open to others."""
+        return self._url_of(self.host if self.host == self.reachable_host else socket.getfqdn())
+
+    def _url_of(self, host: str) -> str:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
     def status_of(self, path: str, env: Mapping[str, str]) -> tuple[int, str]:

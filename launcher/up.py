@@ -78,7 +78,7 @@ def _start(wish: Wish, supervisor: Supervisor) -> None:
         preparing.cache_name(address)
     held = ports.reserve(wish.bind, wish.port)
     place = Place(wish.bind, held.getsockname()[1])
-    services = Services(wish.data, {**environment(wish.data, wish.bind), MARK: str(wish.data.root)})
+    services = Services(wish.data, {**environment(wish.data, wish.bind, place.public_url), MARK: str(wish.data.root)})
     if ended := leftovers.end(wish.data):
         say(f"Ended {ended} processes that an earlier run left behind.")
     _start_servers(services, supervisor)

@@ -75,6 +75,38 @@ def test_a_place_has_an_address_that_a_browser_can_open(host: str, url: str) -> 
     assert Place(host, 8000).url == url
 
 
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8000/"),
+        ("0.0.0.0", "http://watch.example:8000/"),  # noqa: S104
+        ("::", "http://watch.example:8000/"),
+        ("fd00::5", "http://[fd00::5]:8000/"),
+    ],
+)
+def test_messages_link_to_the_machines_name_where_the_port_is_open(
+    monkeypatch: pytest.MonkeyPatch, host: str, url: str
+) -> None:
+    monkeypatch.setattr("socket.getfqdn", lambda: "watch.example")
+
+    assert Place(host, 8000).public_url == url
+
+
+@pytest.mark.parametrize(
+    ("mine", "expected"), [(None, "http://127.0.0.1:8000/"), ("", ""), ("https://my.example", "https://my.example")]
+)
+def test_messages_link_to_this_start_unless_the_user_says_otherwise(
+    own: pytest.MonkeyPatch, tmp_path: Path, mine: str | None, expected: str
+) -> None:
+    own.delenv("SHARDWATCH_PUBLIC_URL", raising=False)
+    if mine is not None:
+        own.setenv("SHARDWATCH_PUBLIC_URL", mine)
+
+    env = environment.environment(Data(tmp_path), public_url="http://127.0.0.1:8000/")
+
+    assert env["SHARDWATCH_PUBLIC_URL"] == expected
+
+
 def test_a_server_that_does_not_listen_has_the_status_zero() -> None:
     assert Place("127.0.0.1", 1).status_of("/readyz", {}) == (0, "")
 
