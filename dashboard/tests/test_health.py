@@ -112,6 +112,15 @@ def test_it_stays_readable_and_cheap_with_many_caches(django_assert_max_num_quer
     assert "cache-051" in page("?page=2")
 
 
+def test_a_cache_whose_nodes_are_not_polled_is_not_waited_for() -> None:
+    Cache.objects.create(name="far", address="redis://10.0.0.9", reach="service")
+
+    html = page()
+
+    assert "not polled: Cloud Monitoring alone" in html
+    assert "not known yet" not in html
+
+
 def test_it_refreshes_its_living_part() -> None:
     assert "<html" not in client_of().get("/health/", headers=REFRESH).content.decode()
 

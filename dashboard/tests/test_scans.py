@@ -58,6 +58,16 @@ def test_the_list_says_what_to_do_before_the_first_scan(cache: Cache) -> None:
     assert 'href="/caches/game/scans/"' in html
 
 
+@pytest.mark.parametrize("fields", [{"engine": "memcached"}, {"reach": "service"}], ids=["memcached", "not reached"])
+def test_the_list_offers_only_caches_that_can_be_scanned(cache: Cache, fields: dict[str, str]) -> None:
+    Cache.objects.create(name="other", address="redis://10.0.0.9", **fields)
+
+    html = page("/scans/")
+
+    assert 'href="/caches/game/scans/"' in html
+    assert "/caches/other/" not in html
+
+
 def test_the_list_shows_scans_of_all_caches(cache: Cache) -> None:
     scan = stored(cache, usual_keys())
 

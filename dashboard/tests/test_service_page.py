@@ -126,6 +126,20 @@ def test_a_cache_that_is_not_polled_has_its_part_too() -> None:
     assert "own-load" not in page()
 
 
+@pytest.mark.parametrize("tab", ["latency", "slowlog", "clients", "balance", "internals", "scans", "commands"])
+def test_pages_of_nodes_that_are_not_read_say_so(tab: str) -> None:
+    Cache.objects.create(name="game", address="redis://10.0.0.3:6379", reach=Reach.SERVICE)
+
+    assert "The nodes of this cache are not read" in client_of(Role.VIEWER).get(f"/caches/game/{tab}/").content.decode()
+
+
+@pytest.mark.parametrize(("reach", "tab"), [("service", ""), ("service", "events/"), ("nodes", "latency/")])
+def test_pages_that_know_something_say_nothing_of_the_kind(reach: str, tab: str) -> None:
+    Cache.objects.create(name="game", address="redis://10.0.0.3:6379", reach=reach)
+
+    assert "are not read" not in client_of(Role.VIEWER).get(f"/caches/game/{tab}").content.decode()
+
+
 def test_what_google_says_is_text() -> None:
     messages = [{"code": "ZONE_DISTRIBUTION_UNBALANCED", "message": HOSTILE}]
     in_cloud(cache_with_nodes(), "memcached", instance_messages=messages, memcache_full_version=HOSTILE)

@@ -24,7 +24,8 @@ from dashboard.scans import live, steering
 from dashboard.scans.naming import Naming
 from dashboard.scans.preview import preview
 from dashboard.views.scan_results import result_page
-from fleet.models import Cache
+from fleet.engines import without
+from fleet.models import Cache, Reach
 
 ROWS_A_PAGE = 30
 
@@ -33,7 +34,8 @@ ROWS_A_PAGE = 30
 def scans(request: HttpRequest) -> HttpResponse:
     rows = Scan.objects.select_related("cache")
     page = Paginator(rows, ROWS_A_PAGE).get_page(request.GET.get("page"))
-    return render(request, "dashboard/scans.html", {"page": page, "caches": Cache.objects.order_by("name")})
+    caches = Cache.objects.filter(reach=Reach.NODES).exclude(engine__in=without("key_scans")).order_by("name")
+    return render(request, "dashboard/scans.html", {"page": page, "caches": caches})
 
 
 @require_safe
