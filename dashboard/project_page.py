@@ -57,9 +57,13 @@ class ProjectRow:
 
     @property
     def sentences(self) -> list[str]:
-        """Return what is wrong, with the product that it is about."""
+        """Return what is wrong, each sentence once, with the products that it is about."""
         wrong = [one for one in self.states if one.state in {"failed", "partial"} and not self.project.is_paused]
-        return [f"{one.label}: {sentence}" for one in wrong for sentence in one.sentences]
+        labels: dict[str, list[str]] = {}
+        for one in wrong:
+            for sentence in one.sentences:
+                labels.setdefault(sentence, []).append(one.label)
+        return [f"{', '.join(names)}: {sentence}" for sentence, names in labels.items()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ def monitoring_away(watched: Watched) -> Finding | None:
     else:
         parts["since"] = exact_time(feed.answered_at)
         sentence = _("Cloud Monitoring of project %(project)s has not answered since %(since)s: %(reason)s") % parts
-    age = duration((watched.now - feed.failing_since).total_seconds()) if feed.failing_since else ""
+    since = feed.answered_at or feed.failing_since
+    age = duration((watched.now - since).total_seconds()) if since else ""
     if watched.is_remote:
         return Finding(State.WARNING, sentence, _("no Cloud Monitoring"), age, CHARTS)
     return notice(sentence, _("no Cloud Monitoring"), age, CHARTS)

@@ -57,6 +57,16 @@ def test_an_empty_list_says_what_a_project_brings() -> None:
     assert "Add a project" in words("/projects/")
 
 
+def test_the_list_tells_a_reason_once_for_all_products_that_share_it() -> None:
+    state = {"redis": answered("unreachable"), "valkey": answered("unreachable"), "memcached": answered()}
+    project(products=["redis", "valkey", "memcached"], state=state)
+
+    told = words("/projects/")
+
+    assert told.count("Google cannot be reached from here") == 1
+    assert "Memorystore for Redis, Memorystore for Valkey: Google cannot" in told
+
+
 def test_a_viewer_is_told_who_can_add_one() -> None:
     assert "An operator or administrator can add one." in words("/projects/", Role.VIEWER)
 
@@ -202,7 +212,11 @@ def test_a_gone_instance_of_an_unticked_product_is_just_gone() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "expected"),
-    [({}, "There is no instance in this project"), ({"discovered_at": None, "state": {}}, "is being looked into")],
+    [
+        ({}, "There is no instance in this project"),
+        ({"discovered_at": None, "state": {}}, "is being looked into"),
+        ({"state": {"redis": answered("unreachable", ok_at=None)}}, "nobody knows what is in this project"),
+    ],
 )
 def test_an_empty_project_says_why(fields: dict[str, Any], expected: str) -> None:
     project(**fields)

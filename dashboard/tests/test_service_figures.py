@@ -168,6 +168,15 @@ def test_a_service_that_does_not_answer_is_a_warning_where_nobody_else_tells() -
     assert "no route" in found.sentence
 
 
+def test_the_age_of_a_silence_is_that_of_the_time_it_names() -> None:
+    feed = replace(AWAY, answered_at=NOW - timedelta(minutes=7))
+
+    found = service.monitoring_away(remote(feed=feed))
+
+    assert found
+    assert found.figure == "7 min"
+
+
 def test_a_cache_that_lost_its_project_is_read_by_nobody() -> None:
     found = service.monitoring_gone(remote(feed=None))
 

@@ -34,7 +34,8 @@ def project(request: HttpRequest, project_id: str) -> HttpResponse:
     instances = project_page.instances_of(found)
     context = {
         "project": found,
-        "states": project_page.states_of(found),
+        "states": (states := project_page.states_of(found)),
+        "has_answered": any(one.ok_at for one in states),
         "instances": instances,
         "waiting": sum(row.needs_decision and row.has_choice for row in instances),
         "may_choose": any(row.has_choice for row in instances),
