@@ -25,8 +25,11 @@ class Advice:
     sentence: StrOrPromise
     slow_usec: float = 0.0
     per_second: float = 0.0
+    in_clusters_only: bool = False
 
-    def fits(self, row: CommandRow) -> bool:
+    def fits(self, row: CommandRow, is_clustered: bool = False) -> bool:
+        if self.in_clusters_only and not is_clustered:
+            return False
         return (row.calls_per_second or 0.0) > self.per_second and row.slowest_usec >= self.slow_usec
 
 
@@ -46,6 +49,11 @@ LAYOUT = Advice(
     per_second=0.5,
 )
 DELETION = Advice(_("Frees big keys while everybody waits: UNLINK frees them in the background."), BIG_USEC)
+PASSED_ON = Advice(
+    _("A cluster passes each message on to all of its nodes: SPUBLISH and SSUBSCRIBE keep it within one shard."),
+    per_second=1.0,
+    in_clusters_only=True,
+)
 FLUSH = Advice(_("Removes all keys, and everybody waits meanwhile: add ASYNC, and ask who needs it."))
 
 # What clients ask to learn which node serves which slots.
@@ -63,6 +71,7 @@ ADVICE: dict[str, Advice] = {
     **dict.fromkeys(("sort", "sort_ro"), SORTING),
     **dict.fromkeys(("eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro"), SCRIPT),
     **dict.fromkeys(LAYOUT_COMMANDS, LAYOUT),
+    **dict.fromkeys(("publish", "subscribe"), PASSED_ON),
     "del": DELETION,
     "flushall": FLUSH,
     "flushdb": FLUSH,
@@ -75,7 +84,7 @@ ADVICE: dict[str, Advice] = {
 }
 
 
-def advice_for(row: CommandRow) -> StrOrPromise:
+def advice_for(row: CommandRow, is_clustered: bool = False) -> StrOrPromise:
     """Return what to do instead of a command, as it was used; empty where nothing is wrong with it."""
     advice = ADVICE.get(row.name)
-    return advice.sentence if advice and advice.fits(row) else ""
+    return advice.sentence if advice and advice.fits(row, is_clustered) else ""

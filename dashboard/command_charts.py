@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.commands import HISTOGRAM, Commands
+
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
@@ -31,6 +33,7 @@ class NameChart:
         return asdict(self) | texts | {"by_node": [{"metric": self.measure, "label": ""}], "from_zero": True}
 
 
+P99 = "command-p99"
 CHARTS: tuple[NameChart, ...] = (
     NameChart(
         "command-time",
@@ -51,7 +54,7 @@ CHARTS: tuple[NameChart, ...] = (
         _("totals over the chosen nodes"),
     ),
     NameChart(
-        "command-p99",
+        P99,
         _("99th percentile of each interval"),
         "usec",
         "commands/series",
@@ -72,3 +75,21 @@ CHARTS: tuple[NameChart, ...] = (
         _("No errors in this range."),
     ),
 )
+# Instead of percentiles where no server gives a histogram.
+MEAN = NameChart(
+    "command-mean",
+    _("Mean time per call of each interval"),
+    "usec",
+    "commands/series",
+    "usec",
+    ("cmdstat_*", "usec", "calls"),
+    _("time of all calls over their number; these servers tell no percentiles"),
+    stacked=False,
+)
+
+
+def charts_of(found: Commands) -> tuple[NameChart, ...]:
+    """Return the charts for what was measured: percentiles, or the mean where nothing else is known."""
+    if not found.seconds or found.total.latency == HISTOGRAM:
+        return CHARTS
+    return tuple(MEAN if chart.key == P99 else chart for chart in CHARTS)

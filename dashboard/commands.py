@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.http import Http404
 
@@ -13,6 +12,8 @@ from collectors.tallies import COMMAND, ERROR
 from collectors.tally_queries import Scope, Summary, Totals, total_of
 from fleet.models import Cache, Node
 
+# What is known of how long calls took; else their mean.
+HISTOGRAM = "histogram"
 # Which nodes count: replicas run the writes of their primaries a second time.
 ROLES = {"primary": (True,), "replica": (False,), "all": (True, False)}
 
@@ -47,16 +48,13 @@ class CommandRow:
             totals.percentile_usec(0.5),
             totals.percentile_usec(0.99),
             totals.percentile_usec(0.999),
-            "histogram" if totals.has_histogram else "mean",
+            HISTOGRAM if totals.has_histogram else "mean",
         )
 
     @property
     def slowest_usec(self) -> float:
         """Return the highest latency that is known of it."""
         return max(self.p99_usec or 0.0, self.usec_per_call or 0.0)
-
-    def answer(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

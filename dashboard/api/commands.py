@@ -19,7 +19,10 @@ from dashboard.api.answers import compressed_json, problems
 from dashboard.api.caches import cache_named
 from dashboard.api.schemas import NO_NUL, CommandList, CommandNodes, ErrorList, TallySeriesAnswer
 from dashboard.api.series import moment
-from fleet.models import Cache
+from dashboard.command_advice import advice_for
+from dashboard.commands import CommandRow, ErrorRow
+from dashboard.error_words import meaning_of
+from fleet.models import Cache, Topology
 
 router = Router(tags=["caches"], auth=callers())
 LINE_CEILING = 50
@@ -74,7 +77,7 @@ def list_commands(request: HttpRequest, name: str, query: Query[CommandQuery]) -
     cache, (start, end) = cache_named(name), query.span()
     found = commands.read_commands(cache, start, end, query.role, query.node)
     answer = _range_answer(cache, start, end, found.seconds)
-    rows = [row.answer() for row in found.rows]
+    rows = [command_answer(cache, row) for row in found.rows]
     return compressed_json(request, answer | {"role": query.role, "nodes": found.nodes, "commands": rows})
 
 
@@ -87,7 +90,7 @@ def list_commands(request: HttpRequest, name: str, query: Query[CommandQuery]) -
 def read_command_by_node(request: HttpRequest, name: str, query: Query[ByNodeQuery]) -> HttpResponse:
     cache, (start, end) = cache_named(name), query.span()
     rows = commands.read_by_node(cache, query.command, start, end)
-    nodes = [{"node_id": node_id, **row.answer()} for node_id, row in rows if query.node in {0, node_id}]
+    nodes = [{"node_id": node_id, **command_answer(cache, row)} for node_id, row in rows if query.node in {0, node_id}]
     answer = {"cache": cache.name, "start": int(start.timestamp()), "end": int(end.timestamp())}
     return compressed_json(request, answer | {"command": query.command, "nodes": nodes})
 
@@ -116,7 +119,7 @@ def list_errors(request: HttpRequest, name: str, query: Query[RangeQuery]) -> Ht
     cache, (start, end) = cache_named(name), query.span()
     rows, seconds = commands.read_errors(cache, start, end, query.node)
     answer = _range_answer(cache, start, end, seconds)
-    return compressed_json(request, answer | {"errors": [asdict(row) for row in rows]})
+    return compressed_json(request, answer | {"errors": [error_answer(row) for row in rows]})
 
 
 @router.get(
@@ -129,6 +132,16 @@ def read_error_series(request: HttpRequest, name: str, query: Query[ErrorSeriesQ
     cache, (start, end) = cache_named(name), query.span()
     scope = commands.scope_of(cache, ERROR, start, end, "all", query.node)
     return _series(request, cache, scope, "calls", query)
+
+
+def command_answer(cache: Cache, row: CommandRow) -> dict[str, Any]:
+    return asdict(row) | {"advice": str(advice_for(row, cache.topology == Topology.CLUSTER))}
+
+
+def error_answer(row: ErrorRow) -> dict[str, Any]:
+    meaning = meaning_of(row.name)
+    words = {"meaning": str(meaning.sentence), "action": str(meaning.action), "is_usual": meaning.is_usual}
+    return asdict(row) | words
 
 
 def _range_answer(cache: Cache, start: datetime, end: datetime, seconds: float) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dashboard.api.commands import RangeQuery
 from dashboard.api.paging import PageAnswer, PageQuery
 from dashboard.api.slowlog import RefusalAnswer
 from dashboard.latency import LatencyNode, NodeEvents, latency_of
+from dashboard.latency_words import meaning_of
 
 router = Router(tags=["caches"], auth=callers())
 # Every answer of the range is looked at.
@@ -55,6 +56,7 @@ class LatencyEventAnswer(Schema):
     node_id: int
     node: str
     event: str
+    meaning: str
     count: int
     longest: int
     total: int
@@ -115,4 +117,5 @@ def round_trip_answer(one: LatencyNode) -> dict[str, Any]:
 
 
 def event_answer(one: NodeEvents) -> dict[str, Any]:
-    return {**asdict(one.group), "node": one.watched.node.address}
+    meaning = str(meaning_of(one.group.event))
+    return {**asdict(one.group), "node": one.watched.node.address, "meaning": meaning}

@@ -234,6 +234,7 @@ class CommandAnswer(Schema):
     p99_usec: float | None
     p999_usec: float | None
     latency: str = Field(description="histogram, or mean where the server gives no histogram.")
+    advice: str = Field(description="What to do instead, in a sentence; empty where nothing is wrong with it.")
 
 
 class RangeAnswer(Schema):
@@ -267,6 +268,9 @@ class ErrorAnswer(Schema):
     name: str
     per_second: float
     count: int
+    meaning: str
+    action: str = Field(description="What to do; empty where nothing can be said.")
+    is_usual: bool = Field(description="Whether it is part of normal work as long as it is rare.")
 
 
 class ErrorList(RangeAnswer):

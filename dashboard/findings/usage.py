@@ -27,7 +27,7 @@ def costly_commands(watched: Watched) -> Finding | None:
 
     It counts from 1% of the primaries' time on, or where a call takes 5 ms: below both nobody waits.
     """
-    rows = [row for row in watched.past.commands if is_costly(row)]
+    rows = [row for row in watched.past.commands if is_costly(row, watched.is_clustered)]
     if not rows:
         return None
     worst = max(rows, key=lambda row: row.time_share or 0.0)
@@ -38,12 +38,12 @@ def costly_commands(watched: Watched) -> Finding | None:
         sentence = _("%(name)s runs %(command)s %(rate)s, which takes %(figure)s of its time.") % parts
     else:
         sentence = _("%(name)s runs %(command)s %(rate)s, up to %(figure)s a call.") % parts
-    sentence = f"{sentence} {advice_for(worst)}".rstrip(".。")
+    sentence = f"{sentence} {advice_for(worst, watched.is_clustered)}".rstrip(".。")
     return notice(sentence, _("costly command"), figure, "nodes", page_of(watched, "cache-commands"))
 
 
-def is_costly(row: CommandRow) -> bool:
-    if row.name in LAYOUT_COMMANDS or row.name == SHARED_WITH_US or not advice_for(row):
+def is_costly(row: CommandRow, is_clustered: bool) -> bool:
+    if row.name in LAYOUT_COMMANDS or row.name == SHARED_WITH_US or not advice_for(row, is_clustered):
         return False
     return takes_time(row) or row.slowest_usec >= COSTLY_USEC
 

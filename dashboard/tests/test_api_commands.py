@@ -51,6 +51,19 @@ def test_it_lists_what_commands_did_on_primaries() -> None:
     assert (_set["latency"], _set["p99_usec"], _set["rejected_per_second"]) == ("mean", None, 0.1)
 
 
+def test_it_says_what_to_do_instead_as_the_page_does() -> None:
+    node = busy_cache().nodes.filter(role="primary").first()
+    assert node is not None
+    tallies.write([tallied(node, 120, keys=Tally(600, 60_000))])
+
+    commands = call(Role.VIEWER, "get", f"/caches/game/commands?{SPAN}").json()["commands"]
+    nodes = call(Role.VIEWER, "get", f"/caches/game/commands/nodes?{SPAN}&command=keys").json()["nodes"]
+
+    advice = {row["name"]: row["advice"] for row in commands}
+    assert advice == {"get": "", "set": "", "keys": "Walks through all keys while everybody waits: use SCAN."}
+    assert {one["advice"] for one in nodes if one["calls_per_second"]} == {advice["keys"]}
+
+
 @pytest.mark.parametrize(("role", "calls"), [("primary", 20), ("replica", 2), ("all", 22)])
 def test_it_counts_the_nodes_that_are_asked_for(role: str, calls: float) -> None:
     busy_cache()
@@ -95,7 +108,9 @@ def test_it_lists_errors_of_all_nodes() -> None:
     answer = call(Role.VIEWER, "get", f"/caches/game/errors?{SPAN}").json()
     series = call(Role.VIEWER, "get", f"/caches/game/errors/series?{SPAN}").json()
 
-    assert answer["errors"] == [{"name": "OOM", "per_second": 2.0, "count": 120}]
+    (error,) = answer["errors"]
+    assert (error["name"], error["per_second"], error["count"]) == ("OOM", 2.0, 120)
+    assert (error["meaning"][:14], error["action"][:7], error["is_usual"]) == ("Memory is full", "Give it", False)
     assert series["lines"][0]["values"][1] == 2
 
 

@@ -12,7 +12,7 @@ from dashboard.charts import CHARTS, Chart, Line, spread
 
 KINDS = {"main", "more", "spread_top", "spread_bottom", "limit", "alarm"}
 UNITS = {"bytes", "bytes/s", "share", "fine share", "count", "count/s", "seconds", "ratio", "usec"}
-EVERY = [*CHARTS, *command_charts.CHARTS]
+EVERY = [*CHARTS, *command_charts.CHARTS, command_charts.MEAN]
 
 
 def key_of(chart: Any) -> str:

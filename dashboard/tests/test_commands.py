@@ -94,6 +94,17 @@ def test_it_names_a_missing_slot_cache(calls: int, is_flagged: bool) -> None:
     assert ("redis.clusters.cache_slots=1" in page()) is is_flagged
 
 
+@pytest.mark.parametrize(
+    ("topology", "calls", "is_told"), [("cluster", 600, True), ("cluster", 6, False), ("standalone", 600, False)]
+)
+def test_it_says_what_publishing_costs_a_cluster(topology: str, calls: int, is_told: bool) -> None:
+    cache = cache_with_nodes()
+    Cache.objects.update(topology=topology)
+    did(cache.nodes.get(), publish=Tally(calls, calls))
+
+    assert ("SPUBLISH" in page()) is is_told
+
+
 def test_it_explains_errors() -> None:
     node = cache_with_nodes().nodes.get()
     did(node, ERROR, OOM=Tally(120), MYWORD=Tally(1))
@@ -248,6 +259,18 @@ def test_it_hands_the_charts_to_the_script() -> None:
 
     assert [f'data-chart="{chart.key}"' in html for chart in CHARTS] == [True] * len(CHARTS)
     assert 'data-base-url="/api/v1/caches/game/"' in html
+
+
+@pytest.mark.parametrize(("buckets", "shown", "absent"), [({}, "mean", "p99"), ({6: 600}, "p99", "mean")])
+def test_the_chart_of_latency_shows_means_where_there_are_no_percentiles(
+    buckets: dict[int, int], shown: str, absent: str
+) -> None:
+    did(cache_with_nodes().nodes.get(), get=Tally(600, 60_000, 0, 0, buckets))
+
+    html = page()
+
+    assert f'data-chart="command-{shown}"' in html
+    assert f'data-chart="command-{absent}"' not in html
 
 
 def test_it_speaks_of_every_tab_of_a_cache() -> None:

@@ -194,6 +194,7 @@ def test_moments_come_in_pages(cache: Cache) -> None:
         "node_id": node.pk,
         "node": node.address,
         "event": "command",
+        "meaning": "A command took long: the slow log says which.",
         "count": 60,
         "longest": 1_059,
         "total": sum(range(1_000, 1_060)),

@@ -102,6 +102,13 @@ def test_what_stops_everybody_is_named_at_once(name: str) -> None:
     assert advice_for(row(name, calls=0.0)) == ""
 
 
+@pytest.mark.parametrize(("calls", "is_told"), [(None, False), (1.0, False), (1.1, True)])
+@pytest.mark.parametrize("name", ["publish", "subscribe"])
+def test_messages_are_dear_in_clusters_only(name: str, calls: float | None, is_told: bool) -> None:
+    assert bool(advice_for(row(name, calls=calls), is_clustered=True)) == is_told
+    assert advice_for(row(name, calls=calls)) == ""
+
+
 @pytest.mark.parametrize("name", ["get", "set", "KEYS", "keys ", "client|kill", ""])
 def test_other_commands_have_no_advice(name: str) -> None:
     assert advice_for(row(name, usec=1e9)) == ""

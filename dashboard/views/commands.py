@@ -17,14 +17,14 @@ from collectors.models import CommandSupport
 from dashboard import charts, commands
 from dashboard.abilities import page_without
 from dashboard.command_advice import advice_for
-from dashboard.command_charts import CHARTS
+from dashboard.command_charts import charts_of
 from dashboard.command_query import CommandQuery
 from dashboard.commands import CommandRow
 from dashboard.error_words import meaning_of
 from dashboard.headings import headings
 from dashboard.refresh import fingerprint, is_refresh, unchanged
 from dashboard.watched import WatchedNode, nodes_of
-from fleet.models import Cache
+from fleet.models import Cache, Topology
 
 USUAL_SPAN, NEW_SPAN = 3600, 900
 NEEDED = ("INFO commandstats", "LATENCY HISTOGRAM")
@@ -50,7 +50,13 @@ def cache_commands(request: HttpRequest, name: str) -> HttpResponse:
     usual_span = NEW_SPAN if (timezone.now() - cache.created_at).total_seconds() < USUAL_SPAN else USUAL_SPAN
     query = CommandQuery.of(request.GET, usual_span)
     nodes = nodes_of([cache.pk]).get(cache.pk, [])
-    context = {"cache": cache, "query": query, "nodes": nodes, "tab": "commands", "refused": refused(nodes)}
+    context: dict[str, Any] = {
+        "cache": cache,
+        "query": query,
+        "nodes": nodes,
+        "tab": "commands",
+        "refused": refused(nodes),
+    }
     context |= tables(cache, query, nodes)
     version = fingerprint(
         query, translation.get_language(), *(context[name] for name in ("found", "errors", "compared"))
@@ -62,7 +68,8 @@ def cache_commands(request: HttpRequest, name: str) -> HttpResponse:
     }
     if is_refresh(request):
         return unchanged(request, version) or render(request, "dashboard/_commands.html", context)
-    context |= {"charts": CHARTS, "specs": [chart.spec() for chart in CHARTS], "chart_words": charts.words()}
+    shown = charts_of(context["found"])
+    context |= {"charts": shown, "specs": [chart.spec() for chart in shown], "chart_words": charts.words()}
     context |= {"usual_span": usual_span, "by_names": True}
     return render(request, "dashboard/commands.html", context)
 
@@ -74,7 +81,7 @@ def tables(cache: Cache, query: CommandQuery, nodes: Sequence[WatchedNode]) -> d
     errors, measured_seconds = commands.read_errors(cache, start, end, query.node)
     return {
         "found": found,
-        "rows": [(row, advice_for(row)) for row in query.sorted(found.rows)],
+        "rows": [(row, advice_for(row, cache.topology == Topology.CLUSTER)) for row in query.sorted(found.rows)],
         "errors": [(row, meaning_of(row.name)) for row in errors],
         "errors_measured": measured_seconds,
         "compared": compared(cache, query, nodes) if query.command else [],
