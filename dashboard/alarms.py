@@ -29,7 +29,8 @@ def of_caches(cache_ids: Collection[int]) -> dict[int, list[Alarm]]:
     names = ("cache_id", "rule_key", "rule__text__title", "severity", "state")
     found: dict[int, list[Alarm]] = defaultdict(list)
     for row in alerts.values(*names).annotate(count=Count("pk")).order_by("rule_key"):
-        title = gettext(row["rule__text__title"]) if row["rule__text__title"] else row["rule_key"]
+        told = row["rule__text__title"]
+        title = gettext(told) if told else row["rule_key"]
         is_recovering = row["state"] == Alert.State.RECOVERING
         found[row["cache_id"]].append(Alarm(title, row["severity"] == "critical", is_recovering, row["count"]))
     return found
