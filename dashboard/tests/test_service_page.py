@@ -292,3 +292,22 @@ def test_a_refresh_without_news_is_no_page() -> None:
     assert again() == 204
     CloudInstance.objects.filter(pk=instance.pk).update(seen_at=timezone.now())
     assert again() == 200
+
+
+@pytest.mark.parametrize(
+    ("reach", "tabs"),
+    [
+        ("service", ["Overview", "Readiness", "Events"]),
+        (
+            "nodes",
+            ["Overview", "Commands", "Latency", "Slow log", "Connections", "Balance", "Internals"]
+            + ["Readiness", "Keys", "Events"],
+        ),
+    ],
+)
+def test_tabs_lead_to_what_somebody_reads(reach: Reach, tabs: list[str]) -> None:
+    Cache.objects.create(name="game", address="redis://10.0.0.9", engine="valkey", reach=reach)
+
+    shown = page().split('class="tabs"')[1].split("</nav>")[0]
+
+    assert re.findall(r">([^<]+)</a>", shown) == tabs
