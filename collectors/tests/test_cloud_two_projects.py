@@ -85,6 +85,15 @@ def test_what_one_approves_waits_in_the_other_no_more(google: Estate) -> None:
     assert Cache.objects.count() == 1
 
 
+def test_what_one_adds_by_itself_waits_in_the_other_no_more(google: Estate) -> None:
+    share(google)
+    first = google.look(google.project(approve="ask"))
+
+    google.look(google.project("shop-two"))
+
+    assert (owner(), row(first).decision) == ("shop-two", Decision.APPROVED)
+
+
 def test_both_approve_it_one_after_the_other(google: Estate) -> None:
     share(google)
     first, second = both(google, approve="ask")
