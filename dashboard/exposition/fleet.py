@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from collectors import latest
+from collectors import latest, latest_details
 from collectors.latest import NodeLatest
-from collectors.metrics.exporter_names import NAMES, OF_ALL_DATABASES, SCALES
+from collectors.metrics.detail import DETAIL
+from collectors.metrics.exporter_names import NAMES, OF_ALL_DATABASES, RARE_NAMES, SCALES
 from collectors.metrics.hot import HOT
 from collectors.models import NodeFact
 from dashboard.exposition.text import Family
 from fleet.models import Node
 
-MEANINGS = {metric.name: metric for metric in HOT}
+MEANINGS = {metric.name: metric for metric in (*HOT, *DETAIL)}
 INFO_LABELS = ("redis_version", "valkey_version", "redis_mode", "os", "maxmemory_policy", "run_id", "role", "tcp_port")
 
 
@@ -46,6 +47,18 @@ def families(now: datetime) -> Iterator[Family]:
         for node in exposed:
             if node.sample is not None and (value := getattr(node.sample, column)) is not None:
                 family.add({**node.labels, **more}, value * SCALES[column])
+        yield family
+    yield from _rare(exposed, now)
+
+
+def _rare(exposed: list[Exposed], now: datetime) -> Iterator[Family]:
+    """Yield what nodes tell every few minutes only, of those that answer now."""
+    details = latest_details.read([node.node_id for node in exposed if node.sample], now)
+    for name, exported, kind in RARE_NAMES:
+        family = Family(exported, kind, f"{name} of INFO, of the last minutes: {MEANINGS[name].meaning}")
+        for node in exposed:
+            if node.node_id in details:
+                family.add(node.labels, details[node.node_id].numbers.get(name))
         yield family
 
 

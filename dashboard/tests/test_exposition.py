@@ -10,7 +10,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from accounts.models import Role
 from accounts.tests.cast import bearer_of, client_of
 from collectors import samples
-from collectors.metrics.exporter_names import NAMES
+from collectors.metrics.detail import DETAIL_NAMES
+from collectors.metrics.exporter_names import NAMES, RARE_NAMES
 from collectors.models import NodeFact, NodeStatus
 from collectors.tests.cast import cache_with_nodes, reading
 from conftest import needed_program
@@ -20,12 +21,12 @@ from fleet.models import Node
 pytestmark = pytest.mark.django_db
 
 
-def sampled_now(age_seconds: int = 0, **hot: float | bool | None) -> Node:
+def sampled_now(age_seconds: int = 0, rare: dict[str, float] | None = None, **hot: float | bool | None) -> Node:
     cache_with_nodes()
     node = Node.objects.get()
     now = datetime.now(UTC)
     given = reading(node, 0, **hot)
-    given.tick = int(now.timestamp()) - age_seconds
+    given.tick, given.detail = int(now.timestamp()) - age_seconds, rare or {}
     samples.write([given])
     NodeStatus.objects.create(node=node, answered_at=now)
     return node
@@ -59,7 +60,8 @@ def test_it_wants_a_token_or_a_session(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/metrics", "/metrics/fleet"])
 def test_promtool_accepts_it(path: str) -> None:
-    sampled_now(**dict.fromkeys((column for column, _, _ in NAMES), 1))
+    rare = dict.fromkeys((name for name, _, _ in RARE_NAMES), 1.0)
+    sampled_now(rare=rare, **dict.fromkeys((column for column, _, _ in NAMES), 1))
     page = client_of().get(path).content
 
     said = subprocess.run(
@@ -79,6 +81,30 @@ def test_it_tells_a_node_under_the_names_of_redis_exporter() -> None:
     assert f"redis_memory_used_bytes{labels} 1024.0" in page
     assert f"redis_cpu_user_seconds_total{labels} 2.5" in page
     assert f"redis_master_link_up{labels} 1.0" in page
+
+
+def test_it_tells_what_is_read_every_few_minutes_as_well() -> None:
+    sampled_now(rare={"aof_last_write_status": 0, "rdb_last_save_time": 1_700_000_000}, used_memory=1)
+
+    page = fleet_page()
+
+    labels = '{instance="127.0.0.1:7010",cache="game",shard="1",role="primary"}'
+    assert f"redis_aof_last_write_status{labels} 0.0" in page
+    assert f"redis_rdb_last_save_timestamp_seconds{labels} 1700000000.0" in page
+    assert "redis_aof_enabled" not in page
+
+
+def test_a_silent_node_tells_nothing_of_minutes_ago() -> None:
+    sampled_now(age_seconds=60, rare={"aof_enabled": 1}, used_memory=1)
+
+    assert "redis_aof_enabled" not in fleet_page()
+
+
+def test_each_name_is_given_once_and_read_from_the_catalogue() -> None:
+    exported = [name for _, name, _ in (*NAMES, *RARE_NAMES)]
+
+    assert len(set(exported)) == len(exported)
+    assert {name for name, _, _ in RARE_NAMES} <= set(DETAIL_NAMES)
 
 
 def test_it_never_writes_zero_for_what_is_not_reported() -> None:
