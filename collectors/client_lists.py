@@ -1,7 +1,8 @@
 """Reading client lists: rarely, on connections of their own, one node of a cache after the other.
 
-A server answers nobody else while it writes its list, 2 to 10 usec a connection (Memcached: one of its threads). So a cache is read
-every CLIENTS_INTERVAL_SECONDS, nodes above CLIENTS_LIMIT only when somebody asks for it, and polls never wait.
+A server answers nobody else while it writes its list, 2 to 10 usec a connection (Memcached: one of its threads). So a
+cache is read every CLIENTS_INTERVAL_SECONDS, nodes above CLIENTS_LIMIT only when somebody asks for it, and polls never
+wait.
 """
 
 import asyncio
@@ -29,8 +30,7 @@ from collectors.targets import NodeRow, Way, read_nodes
 from fleet.models import Cache, Reach
 
 CLIENT_LIST: Command = RESP.connection_list
-# The longest that one node may take, and all nodes of a cache together.
-NODE_SECONDS = 30.0
+# The longest that all nodes of a cache may take together.
 CACHE_SECONDS = 60.0
 # The same while somebody waits for it.
 DEMAND_SECONDS = 20.0
@@ -114,7 +114,7 @@ async def _look_at_all(looks: Sequence[Look], way: Way, end: float) -> None:
     for look in looks:
         began = time.monotonic()
         try:
-            async with asyncio.timeout(min(NODE_SECONDS, end - began)):
+            async with asyncio.timeout(min(settings.CLIENTS_TIMEOUT_SECONDS, end - began)):
                 await _look_at(look, way)
         except ReadError as failure:
             look.failure = failure

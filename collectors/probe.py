@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import hiredis
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -28,8 +29,6 @@ from collectors.worker import Identity
 from fleet.addresses import Address, AddressError, Protocol
 from fleet.models import Cache, Reach
 
-# The longest that somebody waits for a test, all steps together.
-TEST_SECONDS = 10
 # Servers of a list that are tested at most; the others are found to work or not once they are polled.
 TESTED_SERVERS = 20
 PING: Command = ("PING",)
@@ -97,7 +96,7 @@ class _Test:
 
     async def run(self) -> list[StepResult]:
         try:
-            async with asyncio.timeout(TEST_SECONDS):
+            async with asyncio.timeout(settings.TEST_CONNECTION_SECONDS):
                 await self._go_through()
         except ReadError as failure:
             self._add(failure.step, False, failure.sentence())

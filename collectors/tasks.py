@@ -11,7 +11,6 @@ from collectors.keyscan import runner, schedules, starting
 from collectors.memcached import plugin
 
 SCAN_QUEUE, TAKE_UP_SECONDS = "scan", 5.0
-PLUGIN_SECONDS = 300
 # A round that takes longer than its lease would be done twice.
 CLOUD_SECONDS, CLOUD_LIMIT_SECONDS, DISCOVERY_LIMIT_SECONDS = 60, 100, 170
 
@@ -51,7 +50,7 @@ def read_clients_of(cache_id: int) -> None:
 @shared_task
 def read_mysql_plugins() -> None:
     for cache_id in plugin.due():
-        read_mysql_plugin.apply_async((cache_id,), expires=PLUGIN_SECONDS)
+        read_mysql_plugin.apply_async((cache_id,), expires=settings.MYSQL_INTERVAL_SECONDS)
 
 
 @shared_task

@@ -91,7 +91,7 @@ app.conf.update(
         "read-client-lists": every("collectors.tasks.read_client_lists", settings.CLIENTS_INTERVAL_SECONDS),
         # Without a schedule this only forgets what was found on demand.
         "look-for-hot-keys": every("collectors.tasks.look_for_hot_keys", settings.HOT_KEYS_INTERVAL_SECONDS or 3_600),
-        "read-mysql-plugins": every("collectors.tasks.read_mysql_plugins", 300),
+        "read-mysql-plugins": every("collectors.tasks.read_mysql_plugins", settings.MYSQL_INTERVAL_SECONDS),
         "discover-cloud": every("collectors.tasks.discover_cloud", 15),
         "read-cloud-monitoring": every("collectors.tasks.read_cloud_monitoring", 60),
         "roll-up-cloud": every("collectors.tasks.roll_up_cloud", 300),

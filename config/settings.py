@@ -188,6 +188,7 @@ LATENCY_INTERVAL_SECONDS = env.whole("SHARDWATCH_LATENCY_INTERVAL_SECONDS", 60, 
 SLOWLOG_INTERVAL_SECONDS = env.whole("SHARDWATCH_SLOWLOG_INTERVAL_SECONDS", 60, minimum=5)
 # A server is blocked while it writes its client list: it is read rarely, and above the limit when asked for only.
 CLIENTS_INTERVAL_SECONDS = env.whole("SHARDWATCH_CLIENTS_INTERVAL_SECONDS", 300, minimum=10)
+CLIENTS_TIMEOUT_SECONDS = env.number("SHARDWATCH_CLIENTS_TIMEOUT_SECONDS", 30, minimum=0.05)
 CLIENTS_LIMIT = env.whole("SHARDWATCH_CLIENTS_LIMIT", 5_000)
 # CLUSTER SLOT-STATS takes a server half a millisecond. Hot keys are looked for only when asked to, unless this is set.
 SLOTS_INTERVAL_SECONDS = env.whole("SHARDWATCH_SLOTS_INTERVAL_SECONDS", 300, minimum=5)
@@ -199,6 +200,9 @@ MASK_KEY_NAMES = env.flag("SHARDWATCH_MASK_KEY_NAMES", False)
 DETAIL_INTERVAL_SECONDS = env.whole("SHARDWATCH_DETAIL_INTERVAL_SECONDS", 300, minimum=5)
 # A refusal is asked again after this time: ACLs change.
 COMMAND_RECHECK_SECONDS = env.whole("SHARDWATCH_COMMAND_RECHECK_SECONDS", 3_600, minimum=10)
+# The longest that somebody waits for a test of a connection, all steps together.
+TEST_CONNECTION_SECONDS = env.number("SHARDWATCH_TEST_CONNECTION_SECONDS", 10, minimum=0.05)
+MYSQL_INTERVAL_SECONDS = env.whole("SHARDWATCH_MYSQL_INTERVAL_SECONDS", 300, minimum=10)
 POLL_WORKER_LOST_SECONDS = env.whole("SHARDWATCH_POLL_WORKER_LOST_SECONDS", 20, minimum=2)
 
 RETENTION_RAW_DAYS = env.whole("SHARDWATCH_RETENTION_RAW_DAYS", 7, minimum=1)

@@ -1,11 +1,13 @@
 """The environment that every process of one installation runs in."""
 
+import math
 import os
 import socket
 from collections.abc import Mapping
 
 from launcher.checkout import ROOT, VIRTUALENV
 from launcher.data import Data
+from launcher.trouble import LauncherError
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 # Children carry it, so that the next start finds those that a killed supervisor left behind.
@@ -39,6 +41,18 @@ def environment(data: Data, bind: str = "127.0.0.1", public_url: str = "") -> di
         SHARDWATCH_DATA=str(data.root),
     )
     return env
+
+
+def start_seconds() -> float:
+    """Return how long a process may take to start. Raise LauncherError where the setting is no time."""
+    given = os.environ.get("SHARDWATCH_START_SECONDS", "120")
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise LauncherError(f"SHARDWATCH_START_SECONDS is {given!r}.", "Give seconds, such as 300.")
+    return seconds
 
 
 def _hosts(bind: str) -> list[str]:

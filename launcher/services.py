@@ -12,7 +12,7 @@ from pathlib import Path
 from launcher import binaries, postgres, processes, valkey
 from launcher.checkout import PYTHON, ROOT
 from launcher.data import Data
-from launcher.environment import MARK
+from launcher.environment import MARK, start_seconds
 from launcher.supervisor import Service
 
 SERVERS, DEMO, APPLICATIONS = range(3)
@@ -126,7 +126,7 @@ class Services:
     def _service(self, name: str, stage: int, command: list[str], cwd: Path = ROOT) -> Service:
         log = self.data.log / f"{name.replace(' ', '-')}.log"
         env = {key: value for key, value in self.env.items() if key not in ADMIN_PASSWORD}
-        return Service(name=name, stage=stage, command=command, env=env, cwd=cwd, log=log)
+        return Service(name, stage, command, env, cwd, log, start_seconds=start_seconds())
 
     def _plain(self) -> dict[str, str]:
         return {key: value for key, value in self.env.items() if key in PLAIN}

@@ -14,14 +14,13 @@ from urllib.parse import urlsplit
 
 from launcher import endings, leftovers, ports, preparing
 from launcher.data import Data, write_private
-from launcher.environment import MARK, environment, is_given
+from launcher.environment import MARK, environment, is_given, start_seconds
 from launcher.services import Place, Services
 from launcher.steps import step
 from launcher.supervisor import TEND_SECONDS, Supervisor, trim_logs
 from launcher.trouble import LauncherError
 from launcher.waiting import until
 
-READY_SECONDS = 120.0
 TRIM_SECONDS = 60.0
 # After a note that could not be written: scripts read the pids there.
 NOTE_RETRY_SECONDS = 5.0
@@ -131,10 +130,11 @@ def _await_whole(services: Services, supervisor: Supervisor, place: Place) -> No
         supervisor.tend()
         return place.status_of("/readyz", services.env)[0] == HTTPStatus.OK
 
-    if not until(is_whole, READY_SECONDS, step=0.25):
+    patience = start_seconds()
+    if not until(is_whole, patience, step=0.25):
         status, body = place.status_of("/readyz", services.env)
         raise LauncherError(
-            f"After {READY_SECONDS:g} s {place.url}readyz still answers {status}: {body.strip()}",
+            f"After {patience:g} s {place.url}readyz still answers {status}: {body.strip()}",
             f"The logs are in {services.data.log}.",
         )
 

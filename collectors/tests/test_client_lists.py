@@ -163,6 +163,18 @@ def test_nodes_that_do_not_answer_are_left_alone(poller: Poller, cache_at: Cache
     assert not ClientReading.objects.exists()
 
 
+def test_a_list_that_takes_too_long_is_left(
+    poller: Poller, cache_at: CacheAt, valkey_server: StartServer, settings: Settings
+) -> None:
+    cache = cache_at(valkey_server().url)
+    poller.poll(cache)
+    settings.CLIENTS_TIMEOUT_SECONDS = 0
+
+    client_lists.read(cache.pk)
+
+    assert ClientReading.objects.get().failure
+
+
 def test_on_demand_it_says_why_a_node_cannot_be_read(cache_at: CacheAt, short_timeouts: None) -> None:
     cache = cache_at(f"redis://127.0.0.1:{peers.closed_port()}")
     Poller().poll(cache)

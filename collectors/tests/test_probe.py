@@ -1,6 +1,7 @@
 from collections.abc import Callable
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from collectors import probe
 from collectors.models import Step
@@ -54,6 +55,15 @@ def test_it_stops_at_the_step_that_fails() -> None:
     assert outcomes(drafted(f"redis://127.0.0.1:{peers.closed_port()}")) == {"resolve": True, "connect": False}
     assert outcomes(drafted("redis://no-such-host.invalid")) == {"resolve": False}
     assert outcomes(drafted("ftp://x")) == {"address": False}
+
+
+def test_nobody_waits_longer_than_allowed(valkey_server: StartValkey, settings: Settings) -> None:
+    address = valkey_server().url
+    assert all(outcomes(drafted(address)).values())
+
+    settings.TEST_CONNECTION_SECONDS = 0
+
+    assert not all(outcomes(drafted(address)).values())
 
 
 def test_it_asks_for_a_password_once(valkey_server: StartValkey) -> None:

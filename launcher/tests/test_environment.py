@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from launcher import environment, parts, processes, waiting
+from launcher import environment, parts, processes, services, waiting
 from launcher.data import Data
+from launcher.environment import start_seconds
 from launcher.parts import PARTS, Part
 from launcher.services import Place
 from launcher.steps import explain, step
@@ -117,6 +118,20 @@ def test_every_process_has_a_command_without_gaps(name: str) -> None:
 
     assert words[0] in {"python", "celery", "granian"}
     assert not any("{" in word or "}" in word for word in words)
+
+
+def test_slow_machines_may_take_longer_to_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SHARDWATCH_START_SECONDS", "300.5")
+
+    assert services.Services(Data(tmp_path), {}).demo_traffic().start_seconds == 300.5
+
+
+@pytest.mark.parametrize("given", ["soon", "0", "-1", "inf", "nan", ""])
+def test_a_time_to_start_that_is_none_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHARDWATCH_START_SECONDS", given)
+
+    with pytest.raises(LauncherError, match="SHARDWATCH_START_SECONDS is"):
+        start_seconds()
 
 
 def test_a_folder_with_a_blank_stays_one_word() -> None:
