@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from collectors.keyscan.models import Scan, ScanMetric, ScanPrefix
 from collectors.keyscan.names import shown
+from collectors.keyscan.sources import LOOKED_AT, alike
 
 LARGEST_KEY = "scan_largest_key_bytes"
 WITHOUT_TTL = "scan_keys_without_ttl_ratio"
@@ -65,7 +66,8 @@ def _figures(scan: Scan) -> Iterator[Figure]:
 
 def _growth(scan: Scan) -> Figure | None:
     """Return the prefix of the first two levels that grew most since the scan before, per day."""
-    before = next((one for one in scan.before()[:5] if (scan.at - one.at).total_seconds() >= GROWTH_SPAN_SECONDS), None)
+    others = alike(scan, scan.before()[:LOOKED_AT])
+    before = next((one for one in others if (scan.at - one.at).total_seconds() >= GROWTH_SPAN_SECONDS), None)
     if before is None:
         return None
     days = (scan.at - before.at).total_seconds() / DAY_SECONDS

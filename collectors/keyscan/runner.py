@@ -17,9 +17,10 @@ from django.db import connection
 from django.utils import timezone
 
 from collectors.backlog import AWAY
-from collectors.keyscan import budget, concluding, holding, lagging, markers, results, schedules, starting
+from collectors.keyscan import budget, concluding, holding, markers, results, schedules, starting
 from collectors.keyscan.aggregate import Aggregate
 from collectors.keyscan.control import Control
+from collectors.keyscan.lagging import tell_guards
 from collectors.keyscan.models import Scan, ScanShard, ScanState
 from collectors.keyscan.node import NodeScan
 from collectors.keyscan.noting import biggest_of, note_progress, write_shard
@@ -148,7 +149,7 @@ class Runner:
         self._write_progress()
         if time.monotonic() >= self._lag_at:
             self._lag_at = time.monotonic() + LAG_SECONDS
-            lagging.tell_guards(self.scan.cache_id, list(self.engine.nodes), timezone.now())
+            tell_guards(self.scan.cache_id, list(self.engine.nodes), timezone.now())
 
     def _obey(self) -> None:
         """Do what people, the window, the budget and the process that ends wish for."""

@@ -202,5 +202,6 @@ class CompareAnswer(Schema):
     before: ScanAnswer
     after: ScanAnswer
     bytes_per_day: float | None
+    mixed_shards: list[int] = Field(description="Read from a primary in one scan, a replica in the other.")
     prefixes: list[Changed]
     keys: list[Changed]

@@ -10,6 +10,7 @@ from ninja import Query, Router, Status
 from accounts.access import signed_in
 from accounts.api_auth import callers
 from accounts.models import Role
+from collectors.keyscan import sources
 from collectors.keyscan.models import Scan
 from dashboard.api.answers import compressed_json, problems
 from dashboard.api.caches import cache_named
@@ -190,6 +191,7 @@ def compare_with(request: HttpRequest, pk: int, before: int) -> HttpResponse:
         "before": scan_json(earlier),
         "after": scan_json(after),
         "bytes_per_day": seen.bytes_per_day,
+        "mixed_shards": sources.mixed_shards(earlier, after),
         "prefixes": [changed_json(change) for change in seen.prefixes],
         "keys": [changed_json(change) for change in seen.keys],
     }
@@ -224,7 +226,7 @@ def scan_json(scan: Scan) -> dict[str, Any]:
 def detail_json(request: HttpRequest, scan: Scan) -> dict[str, Any]:
     naming = Naming.for_reader(request)
     seen = live.live(scan, timezone.now(), naming)
-    told = findings.of(findings.Seen(scan, scan.before().first(), naming)) if scan.has_results else []
+    told = findings.of(findings.Seen(scan, sources.earlier_of(scan), naming)) if scan.has_results else []
     return {
         **scan_json(scan),
         "ratio": seen.ratio,

@@ -182,7 +182,7 @@ def uneven_shards(seen: Seen) -> Iterator[ScanFinding]:
 
 
 def heavy_slot(seen: Seen) -> Iterator[ScanFinding]:
-    slots = seen.scan.summary.get("slots") or {}
+    slots = (seen.scan.summary.get("slots") or {}) if seen.scan.cache.topology == "cluster" else {}
     if slots.get("keys", 0) < HOT_SLOT_SAMPLES or not slots.get("heaviest") or not slots["bytes"]:
         return
     slot, _keys, size = slots["heaviest"][0]

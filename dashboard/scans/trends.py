@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from collectors.keyscan.models import Scan, ScanPrefix, ScanState
+from collectors.keyscan.sources import alike
 
 SCANS = 60
 DAY_SECONDS = 86_400.0
@@ -89,7 +90,7 @@ def drawn(points: Sequence[TrendPoint]) -> list[Dot]:
 def trends(scan: Scan, digests: Collection[int]) -> dict[int, Trend]:
     """Return prefixes over this scan and the complete ones before it, by digest."""
     earlier = scan.before().filter(state=ScanState.DONE)[: SCANS - 1]
-    scans = {one.pk: one for one in [scan, *earlier]}
+    scans = {one.pk: one for one in [scan, *alike(scan, earlier)]}
     rows = ScanPrefix.objects.filter(scan__in=list(scans), digest__in=list(digests))
     found: dict[int, list[TrendPoint]] = {}
     for digest, scan_id, size, keys in rows.values_list("digest", "scan_id", "size", "keys"):

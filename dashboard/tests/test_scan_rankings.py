@@ -33,18 +33,13 @@ def sampled(cache: Cache) -> Scan:
 def test_a_type_of_a_sample_says_where_its_ranking_ends(cache: Cache) -> None:
     html = page(f"/scans/{sampled(cache).pk}/?type=hash")
 
-    assert (
-        f"Every key from {END} on is here. Of smaller ones the type was read of one key in 50"
-        in html
-    )
+    assert f"Every key from {END} on is here. Of smaller ones the type was read of one key in 50" in html
 
 
 def test_a_shard_says_where_its_ranking_ends(cache: Cache) -> None:
     html = page(f"/scans/{sampled(cache).pk}/?shard=1")
 
-    assert (
-        f"Every key from {END} on is here; not all of the smaller ones were kept" in html
-    )
+    assert f"Every key from {END} on is here; not all of the smaller ones were kept" in html
 
 
 def test_the_ranking_of_all_keys_needs_no_such_word(cache: Cache) -> None:

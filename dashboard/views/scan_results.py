@@ -15,11 +15,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import operator_required, signed_in
 from collectors.failures import ReadError
-from collectors.keyscan import measuring
+from collectors.keyscan import measuring, sources
 from collectors.keyscan.models import Scan, ScanKey
 from collectors.keyscan.reasons import ScanRefusedError
 from collectors.keyscan.summary import skew
-from dashboard.scans import compare, findings, found, live, steering, treemap, trends
+from dashboard.scans import compare, findings, found, live, spread, steering, treemap, trends
 from dashboard.scans.naming import Naming
 
 HISTORY = 50
@@ -54,7 +54,7 @@ class ResultQuery:
 
 def result_page(request: HttpRequest, scan: Scan) -> HttpResponse:
     naming, query = Naming.for_reader(request), ResultQuery.of(request.GET, scan)
-    earlier = scan.before().first()
+    earlier = sources.earlier_of(scan)
     page = Paginator(found.top_keys(scan, query.shard, query.type, query.sort), found.KEYS_A_PAGE).get_page(
         request.GET.get("page")
     )
@@ -63,6 +63,7 @@ def result_page(request: HttpRequest, scan: Scan) -> HttpResponse:
     context |= {"findings": findings.of(findings.Seen(scan, earlier, naming)), "summary": scan.summary}
     context |= {"seen_ratio": found.seen_ratio(scan), "ending": ending_words(scan)}
     context["histograms"] = histograms(scan)
+    context |= {"encodings": spread.encodings(scan), "slots": spread.slots(scan, naming)}
     context["complete_from"] = found.complete_from(scan, query.shard, query.type) if query.sort == "size" else None
     context |= prefixes(scan, query, earlier, naming)
     return render(request, "dashboard/scan_result.html", context)
@@ -102,6 +103,7 @@ def histograms(scan: Scan) -> list[dict[str, Any]]:
         ("ttl_seconds", _("Times to live"), "time"),
         ("idle_seconds", _("Idle times"), "time"),
     )
+    counted = [(name, title, unit, told.get(name, [])) for name, title, unit in titles]
     return [
         {
             "name": name,
@@ -110,8 +112,17 @@ def histograms(scan: Scan) -> list[dict[str, Any]]:
             "bars": bars,
             "is_sampled": name != "sizes" and not told["is_full"],
         }
-        for name, title, unit in titles
-        if (bars := found.bars(told.get(name, [])))
+        for name, title, unit, counts in (*counted, *elements(told))
+        if (bars := found.bars(counts))
+    ]
+
+
+def elements(told: dict[str, Any]) -> list[tuple[str, str, str, Any]]:
+    """Return the histogram of the number of elements of each type of collections."""
+    kinds = sorted(kind for kind in told.get("elements", {}) if kind != "string")
+    return [
+        (f"elements-{number}", _("Elements: %(type)s") % {"type": kind}, "length", told["elements"][kind])
+        for number, kind in enumerate(kinds)
     ]
 
 
@@ -183,6 +194,7 @@ def compare_scans(request: HttpRequest, pk: int) -> HttpResponse:
     if before:
         naming = Naming.for_reader(request)
         context["comparison"] = compare.compare(before, after, naming)
+        context["mixed"] = sources.mixed_shards(before, after)
         place = found.place_of(after, request.GET.get("prefix", ""))
         if place:
             context |= {"place": place, "place_name": naming.prefix(bytes(place.prefix), place.is_other)}
