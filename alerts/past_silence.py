@@ -1,6 +1,6 @@
 """When Cloud Monitoring told nothing of a place though it answered: what rules tried on the past take for missing data.
 
-Whether it answered is not stored. It did where it told of another cache of the same project at that time.
+Whether it answered is not stored. It did where it told of anything else in the same project at that time.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ Marks = list[bool]
 def read(tried: Sequence[Watched], known: Iterable[Watched], grid: Grid) -> dict[int, Marks]:
     """Return at which points each place of the tried caches was silent; `known` are all caches there are."""
     feeds = _by_feed(known)
-    witnesses = [cache for members in feeds.values() for cache in members[: WITNESSES + 1]]
+    witnesses = [cache for members in feeds.values() for cache in members[:WITNESSES]]
     ids = {place.id for cache in tried for place in cache.places} | {cache.places[0].id for cache in witnesses}
     told = {-place: marks for place, marks in known_places([-place for place in ids], grid).items()}
     heard = {
@@ -26,7 +26,7 @@ def read(tried: Sequence[Watched], known: Iterable[Watched], grid: Grid) -> dict
     }
     found: dict[int, Marks] = {}
     for cache in tried:
-        near = [other.id for other in feeds.get(feed_of(cache), ())[: WITNESSES + 1] if other.id != cache.id]
+        near = {cache.id, *(other.id for other in feeds.get(feed_of(cache), ())[:WITNESSES])}
         answers = either((heard[pk] for pk in near), grid)
         cache_gaps = gaps(heard[cache.id], grid)
         for place in cache.places:

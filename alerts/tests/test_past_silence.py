@@ -113,6 +113,17 @@ def test_a_cache_that_is_alone_in_its_project_stays_unknown(now: datetime) -> No
     assert found.unknown_share
 
 
+def test_a_node_is_silent_where_others_of_its_cache_are_told_of(now: datetime) -> None:
+    owner = seen("sessions", now)
+    for start, count in ((240, 180), (20, 20)):
+        told = [100.0] * count
+        minutes(owner, node="node-1", end=now - timedelta(minutes=start - count), uptime_seconds=told)
+
+    found = tried(now, judged="node", **{"for": "1s"})
+
+    assert [episode.alert.node_address for episode in found.fired] == ["node-1"]
+
+
 def test_a_witness_need_not_be_looked_at_by_the_rule(now: datetime) -> None:
     seen("sessions", now, silence=(120, 60))
     seen("baskets", now)
@@ -206,7 +217,7 @@ def test_many_caches_of_a_project_have_a_few_witnesses(now: datetime, monkeypatc
 
     tried(now, where={"cache": "cache-8-redis"})
 
-    assert len(set(asked)) == past_silence.WITNESSES + 2
+    assert len(set(asked)) == past_silence.WITNESSES + 1
 
 
 @pytest.mark.parametrize(("no_data", "says"), [("alert", True), ("keep", False)])
