@@ -60,10 +60,10 @@ FINDINGS: tuple[Callable[[Watched], Finding | None], ...] = (
 )
 # Worth knowing although nothing is wrong yet; these read the last hours of one cache.
 ADVICE = (
+    *persistence.ADVICE,
     *usage.ADVICE,
     *keys.ADVICE,
     *growth.ADVICE,
-    *persistence.ADVICE,
     *advice.ADVICE,
     *setup.ADVICE,
     *slabs.ADVICE,

@@ -12,12 +12,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.findings.finding import Finding, notice, page_of, ranked, subject
+from dashboard.findings.reach import replica_lag
 from dashboard.past import RESYNCS_COUNT, TREND_STEP_SECONDS
-from dashboard.templatetags.units import count, duration, grouped
+from dashboard.templatetags.units import bytes_size, count, duration, grouped
 from dashboard.watched import Watched, WatchedNode
 
 # Two hours: less is a rush, not a leak.
 LEAK_POINTS, LEAK_SHARE, LEAK_CONNECTIONS, LEAK_FIT = 8, 0.3, 50, 0.8
+LAG_BYTES = 30_000_000
 KEYS_POINTS, KEYS_SHARE, KEYS_MORE = 2, 0.1, 10_000
 
 
@@ -101,6 +103,25 @@ def full_resyncs(watched: Watched) -> Finding | None:
     )
 
 
+def replica_bytes(watched: Watched) -> Finding | None:
+    """A replica that lacks 30 MB of its primary's changes: from there on Google's manual failover gives up.
+
+    Does not apply to links that are down, nor where the time behind says so already.
+    """
+
+    def behind(node: WatchedNode) -> float | None:
+        return node.value("replication_lag_bytes") if node.value("master_link_up") else None
+
+    ranking = ranked(watched.nodes, behind)
+    if not ranking or ranking[0][0] < LAG_BYTES or replica_lag(watched):
+        return None
+    level, node = ranking[0]
+    parts = {"name": subject(watched, node), "bytes": bytes_size(level)}
+    sentence = _("%(name)s is %(bytes)s behind its primary: a failover now would lose as much")
+    page = page_of(watched, "cache-internals", "replication")
+    return notice(sentence % parts, _("replica behind"), bytes_size(level), "replication", page)
+
+
 def first_copies(watched: Watched, source: WatchedNode) -> int:
     """Return how many nodes of a shard needed a copy anyway, because they are new or began anew."""
     siblings = (node for node in watched.nodes if node.node.shard_id == source.node.shard_id and node is not source)
@@ -138,4 +159,4 @@ def grown(values: Sequence[float]) -> float:
     return (statistics.fmean(values[-quarter:]) - before) / before if before else 0.0
 
 
-ADVICE = (connection_leak, lasting_keys_growing, full_resyncs)
+ADVICE = (connection_leak, lasting_keys_growing, replica_bytes, full_resyncs)

@@ -19,6 +19,8 @@ STORM_A_SECOND, STORM_SHARE = 1.0, 0.01
 # Our own reading of client lists is among its calls.
 SHARED_WITH_US = "client|list"
 RISING, ERRORS_A_SECOND = 3.0, 0.1
+# While a server answers one of these it refuses work, whether or not it did so yesterday.
+REFUSALS = ("CLUSTERDOWN", "OOM", "MISCONF", "MASTERDOWN", "NOREPLICAS")
 SLOW_A_SECOND = 10 / 600
 
 
@@ -88,7 +90,32 @@ def errors_rising(watched: Watched) -> Finding | None:
     parts = {"name": watched.cache.name, "error": name, "rate": lately, "before": before}
     sentence = _("%(name)s answers %(error)s %(rate)s, the day before %(before)s.") % parts
     sentence = f"{sentence} {meaning_of(name).sentence}".rstrip(".。")
-    return notice(sentence, _("errors rise"), lately, "nodes", page_of(watched, "cache-commands"))
+    return notice(sentence, _("errors rise"), lately, "nodes", page_of(watched, "cache-commands", "errors"))
+
+
+def work_refused(watched: Watched) -> Finding | None:
+    """Errors by which servers refuse work, six times a minute at least, though they have done so for long.
+
+    Does not apply where they rise: `errors_rising` says so.
+    """
+    refused = {
+        name: change.lately
+        for name in REFUSALS
+        if (change := watched.past.errors.get(name))
+        and change.lately >= ERRORS_A_SECOND
+        and not change.is_up(ERRORS_A_SECOND, RISING)
+    }
+    if not refused:
+        return None
+    name = max(refused, key=lambda one: refused[one])
+    often = rate(refused[name])
+    sentence = _("%(name)s goes on answering %(error)s, %(rate)s.") % {
+        "name": watched.cache.name,
+        "error": name,
+        "rate": often,
+    }
+    sentence = f"{sentence} {meaning_of(name).sentence}".rstrip(".。")
+    return notice(sentence, _("work refused"), often, "nodes", page_of(watched, "cache-commands", "errors"))
 
 
 def slow_log_growing(watched: Watched) -> Finding | None:
@@ -105,4 +132,4 @@ def slow_log_growing(watched: Watched) -> Finding | None:
     return notice(sentence, _("slow commands"), lately, "nodes", page_of(watched, "cache-slowlog"))
 
 
-ADVICE = (costly_commands, layout_storm, errors_rising, slow_log_growing)
+ADVICE = (work_refused, costly_commands, layout_storm, errors_rising, slow_log_growing)

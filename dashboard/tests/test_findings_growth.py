@@ -161,5 +161,26 @@ def test_it_does_not_excuse_copies_by_replicas_of_other_shards() -> None:
     assert copied(member(2, role="replica", uptime_in_seconds=5), times=1.0)
 
 
+@pytest.mark.parametrize(
+    ("bytes_", "seconds", "link", "speaks"),
+    [
+        (30e6, 1.0, True, True),
+        (29e6, 1.0, True, False),
+        (90e6, None, True, True),
+        (90e6, 60.0, True, False),
+        (90e6, 1.0, False, False),
+        (None, 1.0, True, False),
+    ],
+)
+def test_it_says_what_a_failover_would_lose(
+    bytes_: float | None, seconds: float | None, link: bool, speaks: bool
+) -> None:
+    replica = member(1, "replica", replication_lag_bytes=bytes_, replication_lag_seconds=seconds, master_link_up=link)
+
+    found = growth.replica_bytes(watched(member(1), replica))
+
+    assert (found.url if found else "") == ("/caches/game-cache/internals/#replication" if speaks else "")
+
+
 def test_it_has_no_advice_about_hours_that_nobody_saw() -> None:
     assert [check.__name__ for check in growth.ADVICE if check(watched(member(uptime_in_seconds=5)))] == []

@@ -133,6 +133,30 @@ def test_it_speaks_of_errors_that_rise_and_are_not_usual(name: str, change: Chan
 
 
 @pytest.mark.parametrize(
+    ("name", "change", "speaks"),
+    [
+        ("OOM", Change(50.0, 50.0), True),
+        ("OOM", Change(50.0, None), True),
+        ("OOM", Change(50.0, 1.0), False),
+        ("OOM", Change(0.09, 0.09), False),
+        ("MISCONF", Change(0.1, 0.1), True),
+        ("WRONGTYPE", Change(50.0, 50.0), False),
+    ],
+)
+def test_it_speaks_of_work_that_is_refused_for_long(name: str, change: Change, speaks: bool) -> None:
+    assert bool(usage.work_refused(after(errors={name: change}))) == speaks
+
+
+def test_it_says_what_is_refused_most_and_why() -> None:
+    errors = {"OOM": Change(3.0, 3.0), "CLUSTERDOWN": Change(90.0, 80.0), "ERR": Change(900.0, 900.0)}
+
+    found = said(usage.work_refused(after(errors=errors)))
+
+    assert found.sentence.startswith("game-cache goes on answering CLUSTERDOWN, 90/s. The cluster serves nothing")
+    assert (found.figure, found.url) == ("90/s", "/caches/game-cache/commands/#errors")
+
+
+@pytest.mark.parametrize(
     ("slow", "speaks"),
     [
         (None, False),
