@@ -29,6 +29,7 @@ ALWAYS_SEVERAL = {
     "%(name)s has %(more)s connections more than %(span)s ago, now %(now)s, but no more commands: a leak?",
     "%(name)s keeps %(more)s more keys without a time to live than %(span)s ago, now %(now)s",
     "%(prefix)s holds %(share)s of the memory: %(keys)s keys of %(mean)s on average; %(ttl)s",
+    "It names %(count)d nodes or more; no more than these are watched.",
     "the heaviest holds %(factor)s times the mean",
     "%(count)s caches have no new samples: Shardwatch itself may be stuck, see its health page",
 }
