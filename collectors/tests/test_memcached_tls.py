@@ -12,6 +12,7 @@ from collectors.tests.certificates import Authority
 from collectors.tests.conftest import Poller, status_of
 from collectors.tests.memcached import answers, node_list, open_to_all
 from collectors.tests.peers import Peer, over_tls
+from collectors.tests.test_connections import CERTIFICATES
 from collectors.tests.test_probe import drafted
 from conftest import MemcachedFactory
 from fleet.models import Cache
@@ -63,13 +64,6 @@ def test_the_test_of_a_connection_tells_the_certificate(tls_server: TlsServer, a
     assert [str(one.step) for one in results] == ["resolve", "connect", "tls", "auth", "stats"]
     assert all(one.ok for one in results)
     assert "TLSv1." in results[2].sentence
-
-
-CERTIFICATES = {
-    "an expired certificate": ("localhost", -1, True, Cause.TLS_EXPIRED),
-    "an unknown authority": ("localhost", 30, False, Cause.TLS_UNKNOWN_CA),
-    "another host's certificate": ("elsewhere.example", 30, True, Cause.TLS_HOST_NAME),
-}
 
 
 @pytest.mark.parametrize("case", CERTIFICATES)
