@@ -103,11 +103,16 @@ class ScanForm(forms.Form):
 
 
 class ScheduleForm(ScanForm):
+    """A scan with its window. It stands on one page with a form of a scan, so that its fields have ids of their own."""
+
     weekdays = forms.TypedMultipleChoiceField(
         label=_("On"), choices=WEEKDAYS, coerce=int, widget=forms.CheckboxSelectMultiple
     )
     begins = forms.TimeField(label=_("From"), widget=CLOCK)
     ends = forms.TimeField(label=_("Until"), widget=CLOCK, help_text=_("In your time zone. It pauses at the end."))
+
+    def __init__(self, cache: Cache, *given: Any, **named: Any) -> None:
+        super().__init__(cache, *given, **{"auto_id": "schedule_%s", **named})
 
     def clean(self) -> dict[str, Any] | None:
         data = super().clean()

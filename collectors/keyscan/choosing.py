@@ -26,6 +26,8 @@ class Choice:
     node: Node
     is_replica: bool
     keys: int | None = None
+    # How far a replica was behind at its last poll.
+    lag_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,10 @@ class Known:
 
     def choice(self) -> Choice:
         number = self.node.shard.number if self.node.shard else 0
-        return Choice(number, self.node, self.is_replica, self.newest.keys if self.newest else None)
+        if self.newest is None:
+            return Choice(number, self.node, self.is_replica)
+        lag = self.newest.replication_lag_bytes if self.is_replica else None
+        return Choice(number, self.node, self.is_replica, self.newest.keys, lag)
 
 
 def choose(cache: Cache, asked: ScanOptions) -> list[Choice]:

@@ -131,6 +131,7 @@ class PreviewNode(Schema):
     node: str
     is_replica: bool
     keys: int | None
+    lag_bytes: int | None = Field(description="How far a replica was behind at its last poll.")
     seconds: float | None
     used_today_seconds: float
 

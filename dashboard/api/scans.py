@@ -78,7 +78,7 @@ def preview_scan(request: HttpRequest, body: ScanGiven) -> dict[str, Any]:
         "keys": seen.keys,
         "seconds": seen.seconds,
         "load": seen.load,
-        "notes": [note for note in (seen.fields_note, seen.samples_note) if note],
+        "notes": [note for note in (seen.fields_note, seen.samples_note, seen.budget_note) if note],
         "budget_seconds": seen.budget,
         "nodes": [
             {
@@ -86,6 +86,7 @@ def preview_scan(request: HttpRequest, body: ScanGiven) -> dict[str, Any]:
                 "node": row.choice.node.address,
                 "is_replica": row.choice.is_replica,
                 "keys": row.choice.keys,
+                "lag_bytes": row.choice.lag_bytes,
                 "seconds": row.seconds,
                 "used_today_seconds": row.used_today,
             }

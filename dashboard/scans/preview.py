@@ -44,6 +44,7 @@ class Preview:
     fields_note: str
     samples_note: str
     budget: int
+    budget_note: str
 
 
 def preview(cache: Cache, asked: ScanOptions, brake: str) -> Preview:
@@ -64,6 +65,7 @@ def preview(cache: Cache, asked: ScanOptions, brake: str) -> Preview:
         fields_words(asked),
         samples_words(asked),
         settings.SCAN_BUDGET_SECONDS,
+        budget_words(asked, brake, rows),
     )
 
 
@@ -90,6 +92,21 @@ def fields_words(asked: ScanOptions) -> str:
     if not asked.fields:
         return ""
     return _("Reading fields of every key takes two to three times as much of the servers' time.")
+
+
+def budget_words(asked: ScanOptions, brake: str, rows: Sequence[PreviewRow]) -> str:
+    """Return that the budget of the day does not last for the scan, "" where it does."""
+    limit = settings.SCAN_BUDGET_SECONDS
+    if not limit or asked.ignores_budget:
+        return ""
+    needed = ((row.used_today + (row.seconds or 0.0) * SHARES[brake], row.choice.node.address) for row in rows)
+    seconds, address = max(needed, default=(0.0, ""))
+    if seconds <= limit:
+        return ""
+    return _(
+        "The daily budget of %(address)s does not last: it gives scans %(limit)d seconds of its time, and about"
+        " %(seconds)d would be taken by the end. The scan would stop before, incomplete, unless it may go on."
+    ) % {"address": address, "limit": limit, "seconds": seconds}
 
 
 def samples_words(asked: ScanOptions) -> str:
