@@ -89,7 +89,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--depth", type=whole, metavar="N", help=f"levels of prefixes: 2, {DEPTH} with --store, 0 for none"
     )
-    parser.add_argument("--replica", action="store_true", help="read a replica of each shard of a cluster")
+    parser.add_argument("--replica", action="store_true", help="read a replica of each shard or server that has one")
     parser.add_argument("--json", action="store_true", help="print one JSON object, progress to standard error")
     parser.add_argument(
         "--store", action="store_true", help="keep the result for the pages; URL is a registered cache's, or its name"
@@ -123,6 +123,9 @@ def made(seeds: Sequence[Address], access: Access, options: Mapping[str, Any], p
     if not 1 <= options["top"] <= MOST_TOP:
         raise UsageError(f"--top takes 1 to {MOST_TOP}.")
     found = look_around(seeds, access, options["replica"])
+    for target in found:
+        if options["replica"] and not target.is_replica:
+            progress.write(f"{target.label} has no replica in good order: it is read itself.")
     control = Control(brake.interval(options["interval"]) if options["interval"] else options["brake"])
     job = job_of(access, control, options)
     if any(target.slots for target in found):

@@ -143,11 +143,16 @@ def _cpu(info: Mapping[str, str]) -> float | None:
 def _lags(info: Mapping[str, str]) -> Iterator[float]:
     """Yield how many bytes each replica in good order is behind its primary."""
     written = number(info, "master_repl_offset")
-    for index in range(int(number(info, "connected_slaves") or 0)):
-        line = dict(part.partition("=")[::2] for part in info.get(f"slave{index}", "").split(","))
+    for line in replicas_in(info):
         offset = number(line, "offset")
         if written is not None and offset is not None and line.get("state") == "online":
             yield max(written - offset, 0.0)
+
+
+def replicas_in(info: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield what a primary says of each of its replicas: ip, port, state, offset."""
+    for index in range(int(number(info, "connected_slaves") or 0)):
+        yield dict(part.partition("=")[::2] for part in info.get(f"slave{index}", "").split(","))
 
 
 @dataclass(slots=True)

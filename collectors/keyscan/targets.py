@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from collectors.cluster_replies import CLUSTER_NODES, CLUSTER_SHARDS, CLUSTER_SLOTS, from_nodes_or_slots, from_shards
 from collectors.connections import Access, Link, ask, log_in, open_link, tls_context
 from collectors.failures import ReadError
-from collectors.keyscan.guards import read_info
+from collectors.keyscan.guards import number, read_info, replicas_in
 from collectors.layout import PRIMARY, REPLICA, Layout, SeenNode, SeenShard, Slots, address_text
 from collectors.protocol import INFO
 from fleet.addresses import Address
@@ -31,10 +31,12 @@ class Target:
 async def find(seeds: Sequence[Address], access: Access, use_replicas: bool) -> list[Target]:
     """Return a node of each shard of a cluster, or the servers named. Raise ReadError where none answers.
 
-    With `use_replicas` a healthy replica is taken where the shard has one.
+    With `use_replicas` a healthy replica is taken where the shard, or the server named, has one.
     """
     layout = await layout_of(seeds, access)
-    return of_layout(layout, use_replicas) if layout else _servers(seeds)
+    if layout:
+        return of_layout(layout, use_replicas)
+    return [await _replica_of(seed, access) if use_replicas else _server(seed) for seed in seeds]
 
 
 async def layout_of(seeds: Sequence[Address], access: Access) -> Layout | None:
@@ -99,5 +101,28 @@ def _first(nodes: Iterable[SeenNode], role: str) -> SeenNode | None:
     return next((node for node in nodes if node.role == role), None)
 
 
-def _servers(seeds: Sequence[Address]) -> list[Target]:
-    return [Target(seed.host, seed.port, address_text(seed.host, seed.port)) for seed in seeds]
+def _server(seed: Address, is_replica: bool = False) -> Target:
+    return Target(seed.host, seed.port, address_text(seed.host, seed.port), is_replica)
+
+
+async def _replica_of(seed: Address, access: Access) -> Target:
+    """Return the replica of a server that has copied most, the server itself where it has none or does not tell."""
+    try:
+        info = await _info_of(seed, access)
+    except ReadError:
+        return _server(seed)
+    replicas = [replica for replica in replicas_in(info) if replica.get("state") == "online"]
+    if info.get("role") != "master" or not replicas:
+        return _server(seed, is_replica=info.get("role") == "slave")
+    best = max(replicas, key=lambda replica: number(replica, "offset") or 0.0)
+    return Target(best["ip"], int(best["port"]), address_text(seed.host, seed.port), is_replica=True)
+
+
+async def _info_of(seed: Address, access: Access) -> dict[str, str]:
+    link = await open_link(seed.host, seed.port, tls_context(access) if access.tls else None)
+    try:
+        await log_in(link, access)
+        (reply,) = await ask(link, [INFO])
+        return read_info(reply) if isinstance(reply, bytes) else {}
+    finally:
+        link.close()
