@@ -232,7 +232,7 @@ def _tell_layout(layout: Layout) -> str:
 def _tell_nodes(layout: Layout) -> str:
     count = len(layout.nodes())
     if count >= NODES_LIMIT:
-        return _("It names %(count)d nodes or more; no more than these are watched.") % {"count": count}
+        return _("It names %(limit)s nodes or more; no more than these are watched.") % {"limit": NODES_LIMIT}
     return ngettext("It names %(count)d node.", "It names %(count)d nodes.", count) % {"count": count}
 
 
