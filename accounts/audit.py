@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.core.exceptions import FieldDoesNotExist
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -140,6 +144,7 @@ VALUES: dict[str, StrOrPromise] = {
     "other": _("other"),
 }
 ARROW = " -> "
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+\d\d:\d\d")
 
 
 def action_words(entry: AuditEntry) -> str:
@@ -160,4 +165,13 @@ def name_words(name: str) -> str:
 
 def value_words(value: object) -> str:
     """Return a stored value, or the old and the new one, in the reader's language where it is a word of ours."""
-    return " → ".join(str(VALUES.get(part, part)) for part in str(value).split(ARROW))
+    return " → ".join(str(VALUES.get(part) or time_words(part) or part) for part in str(value).split(ARROW))
+
+
+def time_words(text: str) -> str:
+    """Return a stored moment as pages write it, "" for all other texts; plain digits are never one."""
+    try:
+        moment = datetime.fromisoformat(text) if MOMENT.fullmatch(text) else None
+    except ValueError:
+        return ""
+    return date_format(timezone.localtime(moment), "Y-m-d H:i:s T") if moment else ""

@@ -2,7 +2,7 @@ import re
 
 import pytest
 from django.conf import settings
-from django.utils import translation
+from django.utils import timezone, translation
 
 from accounts.audit import ACTIONS, detail_words
 from accounts.models import AuditEntry, Role
@@ -38,6 +38,22 @@ def test_it_shows_who_did_what() -> None:
 )
 def test_it_has_words_for_details(detail: dict[str, object], words: str) -> None:
     assert detail_words(AuditEntry(detail=detail)) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("2026-11-22T03:57:22.391805+00:00", "2026-11-22 12:57:22 JST"),
+        ("2026-12-31T00:00:00+00:00 -> 2027-01-01T00:00:00+00:00", "2026-12-31 09:00:00 JST → 2027-01-01 09:00:00 JST"),
+        ("20261231", "20261231"),
+        ("2026-12-31", "2026-12-31"),
+        ("2026-99-99T00:00:00+00:00", "2026-99-99T00:00:00+00:00"),
+        (600, "600"),
+    ],
+)
+def test_moments_are_written_in_the_readers_time_zone(value: object, words: str) -> None:
+    with timezone.override("Asia/Tokyo"):
+        assert detail_words(AuditEntry(detail={"until": value})) == f"until: {words}"
 
 
 def test_it_reads_details_in_the_readers_language() -> None:
