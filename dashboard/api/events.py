@@ -64,7 +64,7 @@ class EventFilter(PageQuery):
     cache: str = Field("", max_length=63, description="One cache's events, and the notes that concern it.")
     from_: str = Field("", alias="from", max_length=40, description="Epoch seconds or ISO 8601; 7 days before `to`.")
     to: str = Field("", max_length=40, description="Epoch seconds or ISO 8601; now where it is left out.")
-    kind: list[KindName] = Field([], max_length=20, description="Given several times, any may fit.")
+    kind: list[KindName] = Field([], max_length=len(Kind), description="Given several times, any may fit.")
     parts: bool = Field(False, description="Also list events that are told as part of another one.")
     incidents: bool = Field(False, description="With a cache: also give its incidents, for markers on charts.")
 

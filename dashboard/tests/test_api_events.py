@@ -83,6 +83,12 @@ def test_it_finds_by_time_and_kind_and_pages() -> None:
     assert titles(f"/events?{span}&page=2&page_size=3") == ["over it"]
 
 
+def test_every_kind_may_be_asked_for_at_once() -> None:
+    note("any", kind=Kind.OTHER)
+
+    assert titles("/events?" + "&".join(f"kind={kind}" for kind in Kind)) == ["any"]
+
+
 def test_it_lists_what_goes_on() -> None:
     cache = cache_with_nodes()
     long_ago = timezone.now() - timedelta(days=30)
