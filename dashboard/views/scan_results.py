@@ -160,6 +160,7 @@ def check_key(request: HttpRequest, pk: int, key_pk: int) -> HttpResponse:
         messages.info(request, _("The key is gone by now."))
     else:
         told = {name: getattr(seen, name) for name in ("size", "type", "ttl_ms", "idle", "encoding", "elements")}
+        told["ttl_seconds"] = seen.ttl_ms / 1000 if seen.ttl_ms is not None and seen.ttl_ms >= 0 else None
         request.session[f"scan-key-{key.pk}"] = told
     return redirect("scan-key", pk, key_pk)
 
