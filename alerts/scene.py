@@ -1,7 +1,7 @@
 """What rules are judged on: caches with their nodes as they stand at a tick, read in a fixed number of queries."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -29,6 +29,8 @@ EVIDENCE = frozenset({Cause.REFUSED, Cause.CUT})
 HIDDEN = timedelta(minutes=10)
 # A place that is silent for so long while others of its cache are not is one of a node that left.
 LEFT = timedelta(minutes=30)
+# A node's role is over when the service tells of it in another one for so long; both begin and end within a minute.
+ROLE_OVER = timedelta(minutes=2)
 READ_LATELY = timedelta(minutes=5)
 # So long an instance may take to be made, before it has figures of its own.
 MADE = timedelta(minutes=15)
@@ -151,7 +153,10 @@ def _add_places(found: dict[int, Watched], at: datetime) -> None:
         given = {"caches": list(found), "edge": edge, "at": at, "day": (edge - timedelta(days=1)).date()}
         rows = cursor.execute(PLACES, given).fetchall()
     fresh = {cache_id for _id, cache_id, _node, _role, newest in rows if newest and at - newest < LEFT}
+    serving = _newest_by_node(rows)
     for place_id, cache_id, node_id, role, newest in rows:
+        if newest and role and newest + ROLE_OVER < serving.get((cache_id, node_id), newest):
+            continue
         if cache_id not in fresh or (newest and at - newest < LEFT):
             place = WatchedNode(-place_id, node_id, role, None, None, answered_at=newest)
             found[cache_id].places.append(place)
@@ -164,6 +169,15 @@ def _add_places(found: dict[int, Watched], at: datetime) -> None:
         is_new = service is not None and at - service.instance.first_seen_at < MADE
         is_read = feed and feed.answered_at and at - feed.answered_at < READ_LATELY
         found[cache_id].is_read = bool(is_read and not is_new)
+
+
+def _newest_by_node(rows: Sequence[tuple[int, int, str, str, datetime | None]]) -> dict[tuple[int, str], datetime]:
+    """Return when the service last told of each node, in whatever role it has now."""
+    found: dict[tuple[int, str], datetime] = {}
+    for _id, cache_id, node_id, role, newest in rows:
+        if node_id and role and newest:
+            found[cache_id, node_id] = max(newest, found.get((cache_id, node_id), newest))
+    return found
 
 
 def _add_policies(found: dict[int, Watched]) -> None:

@@ -240,6 +240,32 @@ def test_a_node_that_was_replaced_leaves_no_alert_behind() -> None:
     assert list(Alert.objects.values_list("state", "reason")) == [("resolved", "node_left")]
 
 
+def test_a_node_that_came_back_in_another_role_leaves_no_alert_behind() -> None:
+    owner = watched()
+    rule("healthy", metric="service_node_healthy", sign="<", warning=1, critical=0.5)
+    minutes(owner, node="a", role="primary", node_healthy=[0.0] * 5)
+    judge(owner, NOON)
+    assert states()[0][1] == "firing"
+
+    later = NOON + timedelta(minutes=4)
+    minutes(owner, node="a", role="replica", node_healthy=[1.0] * 3, end=later)
+    judge(owner, later)
+
+    assert list(Alert.objects.values_list("state", "reason")) == [("resolved", "node_left")]
+
+
+def test_roles_that_are_told_side_by_side_are_all_judged() -> None:
+    owner = watched()
+    minutes(owner, node="a", role="primary", cpu_utilization=[0.1])
+    minutes(owner, node="a", role="replica", cpu_utilization=[0.1], end=NOON + timedelta(minutes=1))
+    minutes(owner, role="primary", cpu_utilization=[0.1], end=NOON - timedelta(minutes=5))
+    minutes(owner, role="replica", cpu_utilization=[0.1])
+
+    (seen,) = scene.load([owner.cache_id or 0], NOON + timedelta(minutes=1), 0)
+
+    assert len(seen.places) == 4
+
+
 def test_nodes_of_a_cache_that_nobody_can_reach_are_not_judged() -> None:
     owner = watched()
     assert owner.cache
