@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Subquery
 from django.forms import Field
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from alerts.causes import sentence
-from alerts.channel_changes import shown_settings
+from alerts.channel_changes import IS_SET, shown_settings
 from alerts.channels import kind_of
 from alerts.models import Attempt, Channel, Delivery
 
@@ -66,6 +67,8 @@ def told(value: Any, field: Field) -> str:
     """Return a setting in words: a choice by its name."""
     if isinstance(value, list):
         return ", ".join(value)
+    if value == IS_SET:
+        return _("(set)")
     return str(dict(getattr(field, "choices", ())).get(value, value or ""))
 
 
