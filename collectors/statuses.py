@@ -19,7 +19,8 @@ RECORD = """
     ON CONFLICT (node_id) DO UPDATE SET
         attempted_at = EXCLUDED.attempted_at,
         answered_at = COALESCE(EXCLUDED.answered_at,
-            CASE WHEN status.answered_at > EXCLUDED.attempted_at THEN EXCLUDED.attempted_at ELSE status.answered_at END),
+            CASE WHEN status.answered_at > EXCLUDED.attempted_at THEN EXCLUDED.attempted_at
+                ELSE status.answered_at END),
         failing_since = CASE WHEN EXCLUDED.failed_step <> ''
             THEN LEAST(status.failing_since, EXCLUDED.failing_since) END,
         failed_step = EXCLUDED.failed_step, failed_cause = EXCLUDED.failed_cause,

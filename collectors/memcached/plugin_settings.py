@@ -21,7 +21,7 @@ from fleet.registration import ADDRESS_LIMIT, refuse_unstorable
 from fleet.secrets import Secret, SecretUnreadableError
 
 FIELDS = ("mysql_dsn", "mysql_ca_bundle", "mysql_check_hostname")
-SECRET = "mysql_dsn"
+SECRET = FIELDS[0]
 
 
 def drafted(cache: Cache, given: Mapping[str, Any]) -> MysqlPlugin | None:

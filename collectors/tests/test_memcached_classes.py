@@ -112,7 +112,8 @@ def test_a_server_that_is_gone_is_told(cache_at: CacheAt) -> None:
 def test_nobody_waits_long_for_a_silent_server(cache_at: CacheAt, peer: PeerAt) -> None:
     seen = classes.read(*node_at(cache_at, peer(stays_silent).port))
 
-    assert seen.failure and seen.failure.cause is Cause.SILENT
+    assert seen.failure
+    assert seen.failure.cause is Cause.SILENT
 
 
 @pytest.mark.django_db(transaction=True)

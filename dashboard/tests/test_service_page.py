@@ -300,8 +300,10 @@ def test_a_refresh_without_news_is_no_page() -> None:
         ("service", ["Overview", "Readiness", "Events"]),
         (
             "nodes",
-            ["Overview", "Commands", "Latency", "Slow log", "Connections", "Balance", "Internals"]
-            + ["Readiness", "Keys", "Events"],
+            [
+                *("Overview", "Commands", "Latency", "Slow log", "Connections", "Balance"),
+                *("Internals", "Readiness", "Keys", "Events"),
+            ],
         ),
     ],
 )
