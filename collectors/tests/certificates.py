@@ -35,9 +35,9 @@ class Pair:
 class Authority:
     """A certificate authority that signs whatever a test needs."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "Test authority") -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Test authority")])
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         self._certificate = self._sign(self._name, self._key.public_key(), [], days=30, is_authority=True)
 
     @property

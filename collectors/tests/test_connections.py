@@ -281,6 +281,25 @@ def test_it_takes_another_hosts_certificate_where_told_to(
     assert status_of(cache).failed_reason == ""
 
 
+def test_it_follows_a_server_to_a_new_authority(
+    poller: Poller, cache_at: CacheAt, tls_server: TlsServer, authority: Authority, tmp_path: Path
+) -> None:
+    server, address = tls_server("localhost")
+    cache, new = cache_at(address, ca_bundle=authority.pem), Authority("Next authority")
+    poller.poll(cache)
+    certificate, key = new.issue("localhost").files(tmp_path, "next")
+
+    server.ask("CONFIG", "SET", "tls-cert-file", certificate, "tls-key-file", key)
+    server.ask("CLIENT", "KILL", "TYPE", "normal")
+    poller.poll(cache)
+    before = status_of(cache).failed_cause
+    # As the project's next look does when the service tells of both.
+    Cache.objects.filter(pk=cache.pk).update(ca_bundle=authority.pem + new.pem, revision=cache.revision + 1)
+    poller.poll(Cache.objects.get(pk=cache.pk))
+
+    assert (before, status_of(cache).failed_cause) == (Cause.TLS_UNKNOWN_CA, "")
+
+
 def test_it_names_tls_to_a_plain_port(poller: Poller, cache_at: CacheAt, valkey_server: Callable[..., Valkey]) -> None:
     cache = cache_at(f"rediss://127.0.0.1:{valkey_server().port}")
 
