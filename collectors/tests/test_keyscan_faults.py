@@ -188,7 +188,9 @@ def test_it_outlives_keys_that_change_under_it(valkey_server: ValkeyFactory) -> 
 
     assert scan.nodes[0].state == State.DONE
     sizes = dict(found_in(scan).top.entries())
-    assert all(sizes.get(name, size) == size for name, size in still.items())
+    # A key that was renamed to and fro may have another size than before: the name lies in the object.
+    after = brute_force(server)
+    assert [name for name, size in sizes.items() if name in still and size not in {still[name], after[name]}] == []
     assert found_in(scan).keys >= KEYS
 
 

@@ -37,7 +37,7 @@ def test_it_adds_and_shows_a_channel_without_its_secret() -> None:
 
     assert status == 201
     assert (made["name"], made["kind"]) == ("on-call", "pagerduty")
-    assert made["settings"] == {"routing_key": "(set)", "changes": []}
+    assert made["settings"] == {"routing_key": "(set)", "webhook_secret": "", "changes": []}
     assert call("GET", f"/{made['id']}") == (200, made)
     assert call("GET")[1] == {"channels": [made]}
 

@@ -116,7 +116,7 @@ def test_it_remembers_the_theme(desk: Visit) -> None:
 
 def test_it_names_the_step_that_fails_when_a_connection_is_tested(desk: Visit) -> None:
     page = desk.open("/caches/new/")
-    page.get_by_label("Address").fill(f"redis://127.0.0.1:{valkey.free_port()}")
+    page.get_by_label("Address", exact=True).fill(f"redis://127.0.0.1:{valkey.free_port()}")
 
     page.get_by_role("button", name="Test connection").click()
 
@@ -127,7 +127,7 @@ def test_it_adds_a_server_that_is_not_ours(desk: Visit, valkey_server: Callable[
     server = valkey_server()
     page = desk.open("/caches/new/")
     page.get_by_label("Name", exact=True).fill("visitor")
-    page.get_by_label("Address").fill(server.url)
+    page.get_by_label("Address", exact=True).fill(server.url)
 
     page.get_by_role("button", name="Add the cache").click()
 
@@ -149,7 +149,8 @@ WIDE = 1440
 def test_it_is_accessible_and_fits_on_every_page(
     browser: Browser, sampled: Product, width: int, scheme: Scheme
 ) -> None:
-    paths = visited.PAGES + (visited.more(sampled) if width < WIDE else ())
+    more = visited.more(sampled)
+    paths = visited.PAGES + (more if width < WIDE else ())
     seen = visit(browser, sampled, width, scheme)
     found = []
 

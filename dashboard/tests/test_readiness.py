@@ -143,7 +143,7 @@ def test_more_nodes_cost_no_more_queries(path: str, django_assert_max_num_querie
     in_cloud(cluster(10, 2))
     client = client_of()
 
-    with django_assert_max_num_queries(38):
+    with django_assert_max_num_queries(39):
         client.get(path)
 
 

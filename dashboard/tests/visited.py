@@ -95,7 +95,7 @@ secret = Secret.of(json.dumps({"url": "https://pager.example.org/hook", "secret"
 channel, _ = Channel.objects.get_or_create(name="looked-at", defaults={"kind": "webhook", "settings": secret})
 about = {"title": "It is full", "severity": "critical", "reason": "threshold", "cache": cache, "cache_name": cache.name}
 incident, _ = Incident.objects.get_or_create(subject="looked-at", defaults=about | {"opened_at": now})
-event, _ = Event.objects.get_or_create(cache=cache, kind="note", title="Release", source="person")
+event, _ = Event.objects.get_or_create(cache=cache, kind="deploy", title="Release", source="person")
 past = {"reason": "it was full", "author": "setup", "step": "done", "percents": [5, 100], "step_at": now, "revision": 1}
 book, _ = RunBook.objects.get_or_create(switch=made, **past)
 _, scan = stored(cache, usual_keys(), days=1), stored(cache, usual_keys(2))
