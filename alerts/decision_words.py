@@ -1,7 +1,10 @@
 """Why somebody was, or was not, told: a sentence for each decision and each attempt, made when it is read."""
 
 from collections.abc import Callable
+from datetime import datetime
 
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -35,7 +38,12 @@ def nowhere(decision: Decision) -> str:
 
 def silenced(decision: Decision) -> str:
     given = {"about": about(decision), "number": decision.data.get("silence", "?")}
-    return _("Not told of %(about)s: silence %(number)s hides it.") % given
+    if "until" not in decision.data:
+        return _("Not told of %(about)s: silence %(number)s hides it.") % given
+    until = localtime(datetime.fromisoformat(decision.data["until"]))
+    given |= {"author": decision.data["author"], "comment": decision.data["comment"] or "–"}
+    words = _("Not told of %(about)s: silence %(number)s of %(author)s hides it until %(until)s (%(comment)s).")
+    return words % (given | {"until": date_format(until, "Y-m-d H:i T")})
 
 
 def switched_off(decision: Decision) -> str:

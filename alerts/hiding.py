@@ -127,7 +127,7 @@ class Screen:
         labels = labels_of(alert)
         silence = next((silence for silence in self.silences if silence.hides(labels)), None)
         if silence:
-            return Hidden(What.SILENCED, data={"silence": silence.pk})
+            return Hidden(What.SILENCED, data=silence.told)
         found = next((one for one in self.windows if one.hides(labels)), None)
         return Hidden(What.WINDOW, data={"comment": found.comment}) if found else None
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 from django.db import models
 from django.utils import timezone
@@ -44,6 +44,12 @@ class Silence(models.Model):
 
     def __str__(self) -> str:
         return f"{', '.join(self.matchers)} until {self.ends_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Return what is written down of it where it hides something: it may be changed or gone when that is read."""
+        about = {"author": self.author, "comment": self.comment, "until": self.ends_at.isoformat()}
+        return {"silence": self.pk, **about}
 
     @cached_property
     def parsed(self) -> tuple[Matcher, ...]:

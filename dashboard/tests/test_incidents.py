@@ -119,14 +119,23 @@ def test_it_says_why_nobody_was_told() -> None:
     made = Silence.objects.create(
         matchers=["cache=game"],
         author="ann",
-        comment="",
+        comment="resharding",
         starts_at=now - timedelta(hours=1),
         ends_at=now + timedelta(hours=1),
     )
 
     firing(0.95)
 
-    assert f"Not told of shard 1, 127.0.0.1:7010: silence {made.pk} hides it." in words()
+    until = f"{made.ends_at:%Y-%m-%d %H:%M} UTC"
+    told = f"Not told of shard 1, 127.0.0.1:7010: silence {made.pk} of ann hides it until {until} (resharding)."
+    assert told in words()
+
+
+def test_a_silence_that_was_noted_by_its_number_alone_is_told_by_it() -> None:
+    firing(0.95)
+    Decision.objects.update(what=Decision.What.SILENCED, data={"silence": 7})
+
+    assert "Not told of the incident: silence 7 hides it." in words()
 
 
 def test_it_says_that_a_route_has_no_channel() -> None:
