@@ -135,7 +135,7 @@ def test_a_silence_that_was_noted_by_its_number_alone_is_told_by_it() -> None:
     firing(0.95)
     Decision.objects.update(what=Decision.What.SILENCED, data={"silence": 7})
 
-    assert "Not told of the incident: silence 7 hides it." in words()
+    assert "Not told of shard 1, 127.0.0.1:7010: silence 7 hides it." in words()
 
 
 def test_it_says_that_a_route_has_no_channel() -> None:
