@@ -218,7 +218,7 @@ class Reader:
             number = math.nan
         # A database gives larger ones back as integers that no answer can hold.
         if isinstance(value, bool) or not abs(number) <= NUMBER_LIMIT:
-            self.wrong(name, _("This must be a number."))
+            self.wrong(name, _("This must be a number: 0.3 for 30 percent."))
             return None
         return number
 

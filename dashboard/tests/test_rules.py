@@ -179,6 +179,7 @@ def test_the_form_of_every_rule_of_the_pack_saves_what_it_shows(key: str) -> Non
         ({"rule": "Not a key"}, "small letters"),
         ({"t0-metric": "no_such_metric"}, "no_such_metric"),
         ({"t0-warning": "much"}, "must be a number"),
+        ({"t0-warning": "30%"}, "0.3 for 30 percent"),
         ({"t0-critical": "0.1"}, "further out"),
         ({"hold": "soon"}, "such as 90s"),
         ({"t0-read": "avg"}, "needs a time"),
