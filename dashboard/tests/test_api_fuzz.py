@@ -48,7 +48,7 @@ from switches.models import ClientKey, Plan, Proposal
 from switches.tests.cast import operator
 
 pytestmark = pytest.mark.django_db
-EXAMPLES, SEED = 16, 20_261_121
+EXAMPLES, SEED = 12, 20_261_121
 Case: TypeAlias = "schemathesis.Case[Any]"
 Operation: TypeAlias = "APIOperation[Any, Any, Any, Any]"
 CHECKS = [
