@@ -312,7 +312,7 @@ def words() -> dict[str, str]:
     """Return the words that the scripts of charts show, by the name of their data attribute."""
     return {
         "loading": gettext("Loading…"),
-        "first": gettext("No data yet: first samples arrive within 15 s."),
+        "first": gettext("No data yet: the first samples are on their way."),
         "silent": gettext("No data: the cache has never answered."),
         "empty": gettext("No samples in this range."),
         "absent": gettext("Not reported by this server."),
