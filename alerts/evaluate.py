@@ -70,6 +70,11 @@ class Outcome:
         self.instances += other.instances
         self.counts |= other.counts
 
+    def count(self, rule_id: int, cache_id: int, instances: int, known: int) -> None:
+        self.instances += instances
+        if known:
+            self.counts[cache_id][rule_id] += known
+
     @property
     def matched(self) -> set[int]:
         return {rule_id for counted in self.counts.values() for rule_id in counted}
@@ -143,12 +148,15 @@ def _judge(
     book = Book(caches, tick, known_alerts(caches, at), standing.switched_off(cache_ids))
     outcome = Outcome()
     for rule in sound:
-        rule_id = rule.id
-        for verdict in judging.verdicts(rule, overrides.get(rule_id, ()), caches, found, silent):
-            outcome.instances += 1
-            if verdict.is_known:
-                outcome.counts[verdict.target.cache.id][rule_id] += 1
-            book.enter(rule, verdict)
+        changed = overrides.get(rule.id, ())
+        for cache, nodes in judging.looked_at(rule.spec, caches):
+            is_busy = changed or (rule.id, cache.id) in book.busy
+            known = None if is_busy else judging.known_where_calm(rule.spec, nodes, found, silent)
+            if known is None:
+                verdicts = list(judging.of_cache(rule.spec, changed, cache, nodes, found, silent))
+                outcome.count(rule.id, cache.id, *book.enter_all(rule, verdicts))
+            else:
+                outcome.count(rule.id, cache.id, len(nodes), known)
     book.close_missing(known={rule.pk for rule in rules}, sound={rule.pk for rule in sound})
     if len(book.changes) > CHANGES_AT_ONCE and len(book.caches) > 1:
         raise TooManyError(in_parts(book.changes, book.caches))
@@ -204,10 +212,18 @@ class Book:
         self.orphans = [alert for alert in known if alert.rule_id is None and alert.state != Alert.State.RESOLVED]
         found = {(alert.rule_id, alert.target): alert for alert in known if alert.rule_id is not None}
         self.active = {key: alert for key, alert in found.items() if alert.state != Alert.State.RESOLVED}
+        # Rules and caches of alerts that calm values end, too.
+        self.busy = {(alert.rule_id, alert.cache_id) for alert in self.active.values()}
         self.firings = {key: alert.firings for key, alert in found.items()}
         self.seen: set[tuple[int | None, str]] = set()
         self.changes: list[Change] = []
         self._changed: list[Alert] = []
+
+    def enter_all(self, rule: Rule, verdicts: Sequence[Verdict]) -> tuple[int, int]:
+        """Enter verdicts; return how many they are, and how many with a value."""
+        for verdict in verdicts:
+            self.enter(rule, verdict)
+        return len(verdicts), sum(verdict.is_known for verdict in verdicts)
 
     def enter(self, rule: Rule, verdict: Verdict) -> None:
         """Let a verdict move the clocks of its alert; most verdicts find no alert and make none."""

@@ -12,6 +12,7 @@ from alerts.spec import CRITICAL, NONE, WARNING, Across, Level, NoData, Per, Spe
 from collectors.windows import Reading, Values
 
 Found = Mapping[Reading, Values]
+NOTHING: Values = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +75,39 @@ def verdicts(
     rule: Rule, overrides: Sequence[Override], caches: Sequence[Watched], found: Found, silent: frozenset[int]
 ) -> Iterator[Verdict]:
     """Yield a verdict for each target of a rule; `silent` names the nodes that are known not to serve."""
-    spec = rule.spec
+    for cache, nodes in looked_at(rule.spec, caches):
+        yield from of_cache(rule.spec, overrides, cache, nodes, found, silent)
+
+
+def looked_at(spec: Spec, caches: Sequence[Watched]) -> Iterator[tuple[Watched, Sequence[WatchedNode]]]:
+    """Yield the caches that a rule is about, each with the nodes or places at which it looks there."""
     members = members_of(spec)
     gates = [GATES[name][0] for name in spec.gates]
+    where = spec.where
     for cache in caches:
-        if spec.where.fits_cache(cache.name, cache.labels) and all(gate(cache) for gate in gates):
-            yield from _of_cache(spec, overrides, cache, members(cache), found, silent)
+        if where.fits_cache(cache.name, cache.labels) and all(gate(cache) for gate in gates):
+            nodes = members(cache)
+            if not where.takes_all_nodes:
+                nodes = [node for node in nodes if where.fits_node(node.address, node.role, node.shard)]
+            yield cache, nodes
+
+
+def known_where_calm(spec: Spec, nodes: Sequence[WatchedNode], found: Found, silent: frozenset[int]) -> int | None:
+    """Return for how many of a cache's nodes a value is known where no verdict says more than that all is well.
+
+    None: each node needs its verdict. Most caches need none at most ticks, and that is cheap to tell.
+    """
+    if spec.per is not Per.NODE or any(term.role for term in spec.terms):
+        return None
+    columns = [found.get(term.reading, NOTHING).get for term in spec.terms]
+    known = 0
+    for node in nodes:
+        values = [read(node.id) for read in columns]
+        level = spec.judge(values)
+        if level or (level is None and node.id in silent):
+            return None
+        known += values.count(None) < len(values)
+    return known
 
 
 def members_of(spec: Spec) -> Callable[[Watched], Sequence[WatchedNode]]:
@@ -95,7 +123,7 @@ def members_of(spec: Spec) -> Callable[[Watched], Sequence[WatchedNode]]:
     return lambda cache: list(dict.fromkeys((*cache.nodes, *cache.places)))
 
 
-def _of_cache(
+def of_cache(
     spec: Spec,
     overrides: Sequence[Override],
     cache: Watched,
@@ -103,9 +131,7 @@ def _of_cache(
     found: Found,
     silent: frozenset[int],
 ) -> Iterator[Verdict]:
-    where = spec.where
-    if not where.takes_all_nodes:
-        nodes = [node for node in nodes if where.fits_node(node.address, node.role, node.shard)]
+    """Yield a rule's verdicts on one cache."""
     judge = {Per.NODE: _nodes, Per.SHARD: _shards, Per.CACHE: _whole, Per.SPREAD: _whole}[spec.per]
     for target, values in judge(spec, cache, nodes, found):
         counted = counting(spec, overrides, target)
@@ -132,7 +158,7 @@ def counting(spec: Spec, overrides: Sequence[Override], target: Target) -> Spec 
 def _nodes(
     spec: Spec, cache: Watched, nodes: Sequence[WatchedNode], found: Found
 ) -> Iterator[tuple[Target, tuple[float | None, ...]]]:
-    columns = [(found.get(term.reading, {}), term.role) for term in spec.terms]
+    columns = [(found.get(term.reading, NOTHING), term.role) for term in spec.terms]
     if len(columns) == 1 and not columns[0][1]:
         # Most rules: one condition about all nodes.
         read = columns[0][0].get
@@ -173,7 +199,7 @@ def _whole(
 
 
 def _members(term: Term, nodes: Sequence[WatchedNode], found: Found) -> list[float]:
-    by_node = found.get(term.reading, {})
+    by_node = found.get(term.reading, NOTHING)
     return [by_node[node.id] for node in nodes if term.role in {"", node.role} and node.id in by_node]
 
 
