@@ -14,6 +14,34 @@ from collectors.keyscan.targets import Target
 from collectors.keyscan.walk import Plan
 from launcher.valkey import Valkey
 
+# Tens of thousands of commands take the server a moment, and this side of the network seconds. A server of a cluster
+# refuses what belongs to another one.
+FILL = """
+for number = 0, tonumber(ARGV[1]) - 1 do
+    local value = string.rep('x', tonumber(ARGV[3]) + number % tonumber(ARGV[4]))
+    redis.pcall('SET', ARGV[2] .. number, value)
+end
+"""
+SIZES = """
+local found = {}
+for _, key in ipairs(redis.call('KEYS', '*')) do
+    found[#found + 1] = {key, redis.call('MEMORY', 'USAGE', key, 'SAMPLES', 0)}
+end
+return found
+"""
+
+
+def fill(*servers: Valkey, keys: int, prefix: str = "key:", least: int = 0, sizes: int = 1, replicas: int = 0) -> None:
+    """Write so many strings, of `least` bytes and less than `sizes` more, to a server or to all primaries of a cluster.
+
+    Return once so many replicas of each have them, too.
+    """
+    for server in servers:
+        client: Any = client_of(server, single_connection_client=True)
+        client.eval(FILL, 0, keys, prefix, least, sizes)
+        assert client.wait(replicas, 20_000) >= replicas
+        client.close()
+
 
 def client_of(server: Valkey, **options: Any) -> "redis.Redis":
     return redis.Redis(port=server.port, **options)
@@ -22,11 +50,7 @@ def client_of(server: Valkey, **options: Any) -> "redis.Redis":
 def brute_force(server: Valkey) -> dict[bytes, int]:
     """Return every key of a server with its exact bytes, each asked for by itself."""
     client: Any = client_of(server)
-    keys: list[bytes] = client.execute_command("KEYS", "*")
-    pipe = client.pipeline(transaction=False)
-    for key in keys:
-        pipe.execute_command("MEMORY USAGE", key, "SAMPLES", 0)
-    return dict(zip(keys, pipe.execute(), strict=True))
+    return dict(client.eval(SIZES, 0))
 
 
 def largest(sizes: dict[bytes, int], count: int = 100) -> list[tuple[bytes, int]]:

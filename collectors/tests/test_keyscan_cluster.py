@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-import redis
 
 from collectors.connections import Access
 from collectors.failures import Cause, ReadError
@@ -14,7 +13,7 @@ from collectors.keyscan import targets
 from collectors.keyscan.progress import State
 from collectors.keyscan.scan import Scan
 from collectors.keyscan.targets import Target
-from collectors.tests.keyscan import brute_force, client_of, job
+from collectors.tests.keyscan import brute_force, client_of, fill, job
 from conftest import PATIENCE_SECONDS, ClusterFactory
 from fleet.addresses import Address
 from launcher.valkey import Valkey
@@ -29,15 +28,9 @@ def find(nodes: Sequence[Valkey], use_replicas: bool = False) -> list[Target]:
     return asyncio.run(targets.find(seeds, ACCESS, use_replicas))
 
 
-def fill(nodes: Sequence[Valkey], keys: int = KEYS) -> None:
-    client: Any = redis.RedisCluster(host="127.0.0.1", port=nodes[0].port)
-    pipe = client.pipeline()
-    for number in range(keys):
-        pipe.set(f"key:{number}", "x" * (number % 200))
-    for number in range(300):
-        pipe.set(f"{{moving}}:{number}", "y" * 100)
-    pipe.execute()
-    client.close()
+def fill_shards(primaries: Sequence[Valkey]) -> None:
+    fill(*primaries, keys=KEYS, sizes=200)
+    fill(*primaries, keys=300, prefix="{moving}:", least=100)
 
 
 def cluster_scan(nodes: Sequence[Valkey], brake: str = "fast", use_replicas: bool = False) -> Scan:
@@ -73,7 +66,7 @@ def truth(nodes: Sequence[Valkey]) -> tuple[int, int]:
 @pytest.mark.parametrize("use_replicas", [False, True])
 def test_it_walks_all_shards_at_once(own_valkey_cluster: ClusterFactory, use_replicas: bool) -> None:
     nodes = own_valkey_cluster(shards=3, replicas=1)
-    fill(nodes)
+    fill_shards(nodes[:3])
     assert until(lambda: sizes(nodes[:3]) == sizes(nodes[3:]), PATIENCE_SECONDS)
     scan = cluster_scan(nodes, use_replicas=use_replicas)
 
@@ -85,7 +78,7 @@ def test_it_walks_all_shards_at_once(own_valkey_cluster: ClusterFactory, use_rep
 
 def test_it_ends_right_though_a_primary_dies(own_valkey_cluster: ClusterFactory) -> None:
     nodes = own_valkey_cluster(shards=3, replicas=1)
-    fill(nodes)
+    fill_shards(nodes[:3])
     assert until(lambda: sizes(nodes[:3]) == sizes(nodes[3:]), PATIENCE_SECONDS)
     scan = cluster_scan(nodes, "gentle")
     thread = started(scan)
@@ -115,7 +108,7 @@ def move_slot(source: Valkey, target: Valkey, slot: int) -> None:
 
 def test_it_ends_right_though_slots_move(own_valkey_cluster: ClusterFactory) -> None:
     nodes = own_valkey_cluster(shards=3, replicas=0)
-    fill(nodes)
+    fill_shards(nodes[:3])
     expected = truth(nodes)
     slot = int(client_of(nodes[0]).execute_command("CLUSTER", "KEYSLOT", "{moving}"))  # type: ignore[no-untyped-call]
     owner = next(n for n, target in enumerate(find(nodes[:1])) if any(a <= slot <= b for a, b in target.slots))

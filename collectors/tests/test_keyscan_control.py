@@ -10,17 +10,14 @@ from collectors.keyscan.control import Control
 from collectors.keyscan.guards import Limits
 from collectors.keyscan.progress import NodeProgress, State
 from collectors.keyscan.scan import Scan
-from collectors.tests.keyscan import brute_force, client_of, found_in, job, target_of
+from collectors.tests.keyscan import brute_force, fill, found_in, job, target_of
 from conftest import PATIENCE_SECONDS, ValkeyFactory
 from launcher.valkey import Valkey
 from launcher.waiting import until
 
 
 def filled(server: Valkey, keys: int = 12_000) -> Valkey:
-    pipe = client_of(server).pipeline(transaction=False)
-    for number in range(keys):
-        pipe.set(f"key:{number}", "x" * (number % 100))
-    pipe.execute()
+    fill(server, keys=keys, sizes=100)
     return server
 
 

@@ -14,7 +14,7 @@ from collectors.failures import Cause
 from collectors.keyscan.brake import BRAKES, GENTLE
 from collectors.keyscan.progress import State
 from collectors.keyscan.scan import Scan
-from collectors.tests.keyscan import brute_force, client_of, found_in, job, scan_of, target_of
+from collectors.tests.keyscan import brute_force, client_of, fill, found_in, job, scan_of, target_of
 from collectors.tests.peers import Peer, Script, answers, bulk
 from conftest import PATIENCE_SECONDS, ValkeyFactory
 from launcher.valkey import Valkey
@@ -25,9 +25,8 @@ KEYS = 10_000
 
 def filled(server: Valkey, keys: int = KEYS, size: int = 50) -> dict[bytes, int]:
     """Write keys, some of them large enough to be looked at twice; return the exact sizes of all."""
+    fill(server, keys=keys, least=size)
     pipe = client_of(server).pipeline(transaction=False)
-    for number in range(keys):
-        pipe.set(f"key:{number}", "x" * size)
     for number in range(10):
         pipe.sadd(f"set:{number}", *range(1_100 + number * 100))
     pipe.execute()
@@ -312,10 +311,7 @@ def test_it_waits_for_what_may_pass(peer: Callable[[Script], Peer], reply: bytes
 
 def test_it_looks_into_100_000_tiny_hashes_of_one_slot(valkey_server: ValkeyFactory) -> None:
     server = valkey_server()
-    pipe = client_of(server).pipeline(transaction=False)
-    for number in range(100_000):
-        pipe.hset(f"{{tag}}:{number}", "f", "v")
-    pipe.execute()
+    client_of(server).eval("for n = 1, 100000 do redis.call('HSET', '{tag}:' .. n, 'f', 'v') end", 0)
 
     found = found_in(scan_of([server]))
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import redis
 
 from collectors.keyscan import runner, starting
 from collectors.keyscan.brake import BRAKES, interval
@@ -13,7 +12,7 @@ from collectors.keyscan.options import ScanOptions
 from collectors.keyscan.progress import State
 from collectors.keyscan.reasons import Reason, words
 from collectors.keyscan.scan import Scan as Engine
-from collectors.tests.keyscan import client_of, job, target_of
+from collectors.tests.keyscan import client_of, fill, job, target_of
 from collectors.tests.test_keyscan_runner import cluster_cache, in_background, until
 from conftest import PATIENCE_SECONDS, ClusterFactory, ValkeyFactory
 from launcher.valkey import Valkey
@@ -26,14 +25,7 @@ KEYS = 12_000
 def servers(own_valkey_cluster: ClusterFactory) -> list[Valkey]:
     """Three primaries and their replicas, with keys."""
     made = own_valkey_cluster()
-    client: Any = redis.RedisCluster(host="127.0.0.1", port=made[0].port)
-    for first in range(0, KEYS, 1_000):
-        pipe = client.pipeline()
-        for number in range(first, first + 1_000):
-            pipe.set(f"user:{number}", b"x" * 30)
-        pipe.execute()
-    client.wait(1, 5_000, target_nodes=redis.RedisCluster.PRIMARIES)
-    client.close()
+    fill(*made[:3], keys=KEYS, prefix="user:", least=30, replicas=1)
     return made
 
 

@@ -25,6 +25,7 @@ from collectors.keyscan.options import ScanOptions
 from collectors.keyscan.reasons import Reason, ScanRefusedError
 from collectors.models import NodeStatus
 from collectors.tests.cast import cache_with_nodes, reading
+from collectors.tests.keyscan import client_of, fill
 from collectors.worker import Identity
 from conftest import PATIENCE_SECONDS, ClusterFactory, ValkeyFactory
 from fleet.models import Cache, Node
@@ -34,11 +35,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ANY_NODE = ScanOptions(may_use_primary=True)
 
 
+# Three of four keys have a time to live.
+EXPIRE = "for n = 0, tonumber(ARGV[1]) - 1 do if n % 4 > 0 then redis.call('EXPIRE', 'user:' .. n, 1000) end end"
+
+
 def filled(server: Valkey, keys: int) -> redis.Redis:
-    client = redis.Redis(port=server.port)
+    fill(server, keys=keys, prefix="user:", least=1, sizes=97)
+    client = client_of(server)
+    client.eval(EXPIRE, 0, keys)
     pipe = client.pipeline(transaction=False)
-    for number in range(keys):
-        pipe.set(f"user:{number}", b"x" * (number % 97 + 1), ex=1_000 if number % 4 else None)
     pipe.hset("cart:1", mapping={f"field{n}": "v" * 50 for n in range(500)})
     pipe.set("blob:giant", b"z" * 200_000)
     pipe.execute()
@@ -445,13 +450,7 @@ def cluster_cache(servers: list[Valkey]) -> Cache:
 
 def test_it_goes_to_another_node_when_the_one_it_reads_is_killed(own_valkey_cluster: ClusterFactory) -> None:
     servers = own_valkey_cluster()
-    client = redis.RedisCluster(host="127.0.0.1", port=servers[0].port)
-    for first in range(0, 30_000, 1_000):
-        pipe = client.pipeline()  # type: ignore[no-untyped-call]
-        for number in range(first, first + 1_000):
-            pipe.set(f"user:{number}", b"x" * 30)
-        pipe.execute()
-    client.wait(1, 5_000, target_nodes=redis.RedisCluster.PRIMARIES)
+    fill(*servers[:3], keys=30_000, prefix="user:", least=30, replicas=1)
     cache = cluster_cache(servers)
     scan = starting.start(cache, ANY_NODE, "gentle")
     thread = in_background(scan)
