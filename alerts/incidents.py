@@ -28,7 +28,7 @@ def open_incident(
     made = Incident.objects.bulk_create([new], ignore_conflicts=True)
     incident = Incident.objects.open().select_for_update().get(subject=subject)
     is_new = incident.dedup_key == made[0].dedup_key
-    if is_new:
+    if is_new and channels:
         outbox.enqueue(incident, Kind.TRIGGER, message, channels)
     return incident, is_new
 

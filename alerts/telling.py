@@ -7,6 +7,7 @@ recorded, and none is recorded that nobody will be told of. State is never dropp
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
@@ -43,6 +44,13 @@ class Desk:
         self.tree = Tree.load()
         self.screen = Screen(at, self.tree, cache_ids)
         self.decisions: list[Decision] = []
+        self.channels: dict[frozenset[int], list[Channel]] = {}
+        # By rule, how many incidents were told lately, those of this tick among them.
+        self.told_lately: dict[str, int] = {}
+
+    @cached_property
+    def sight(self) -> umbrella.Sight:
+        return umbrella.sight(self.at)
 
     def take_in(self, alerts: Iterable[Alert]) -> None:
         """Give alerts that begin to fire their incident, opening it where there is none; causes come first."""
@@ -95,15 +103,32 @@ class Desk:
     def _gather(self, seen: Sequence[Alert]) -> bool:
         """Open the one incident that stands for what many say at once; return False where they are not many."""
         first = seen[0]
-        channels = Channel.objects.filter(pk__in=self.channel_ids(seen))
-        if (sight := umbrella.sight(self.at)).is_blind:
-            made = umbrella.open_outage(self.at, sight, channels)
-        elif umbrella.is_storm(first.rule_key, self.at):
+        channels = self._channels(self.channel_ids(seen))
+        if self.sight.is_blind:
+            made = umbrella.open_outage(self.at, self.sight, channels)
+        elif self._is_storm(first.rule_key):
             made = umbrella.open_storm(first.rule, first.rule_key, self.at, channels)
         else:
             return False
         self.screen.umbrellas[made.subject] = made
         return True
+
+    def _is_storm(self, rule_key: str) -> bool:
+        """Return whether so many incidents of a rule were told lately that the next ones are told together."""
+        if rule_key not in self.told_lately:
+            self.told_lately[rule_key] = umbrella.told_lately(rule_key, self.at)
+        return self.told_lately[rule_key] >= umbrella.STORM_INCIDENTS
+
+    def _note_told(self, incident: Incident, seen: Iterable[Alert]) -> None:
+        if incident.told_at is None and self.at - incident.opened_at < umbrella.STORM_WINDOW:
+            for key in {alert.rule_key for alert in seen} & set(self.told_lately):
+                self.told_lately[key] += 1
+
+    def _channels(self, ids: Iterable[int]) -> list[Channel]:
+        wanted = frozenset(ids)
+        if wanted not in self.channels:
+            self.channels[wanted] = list(Channel.objects.filter(pk__in=wanted))
+        return self.channels[wanted]
 
     def channel_ids(self, alerts: Iterable[Alert]) -> set[int]:
         return {pk for alert in alerts for pk in self.tree.way(labels_of(alert), self.at).channel_ids}
@@ -120,6 +145,7 @@ class Desk:
             cache_name=first.cache_name,
             route=way.route,
         )
+        incident.route = way.route
         return incident
 
     def _visible(self, incident: Incident, alerts: Iterable[Alert]) -> list[Alert]:
@@ -149,19 +175,26 @@ class Desk:
         if not seen:
             return
         ids = self.channel_ids(seen)
-        told = set(Channel.objects.told_of(incident).values_list("pk", flat=True))
+        told = self._told_of(incident)
         message = story.linked(story.opening(seen, self.at, self.screen.hidden_behind(seen)), incident)
-        if new := Channel.objects.filter(pk__in=ids | told if is_again else ids - told):
+        if new := self._channels(ids | told if is_again else ids - told):
             outbox.enqueue(incident, Kind.TRIGGER, message, new)
         if told and not is_again:
             outbox.enqueue(incident, Kind.UPDATE, message)
         what = What.TOLD if ids else What.NOWHERE
         self.decide(incident, what, seen[0], path=self.tree.way(labels_of(seen[0]), self.at).path, alerts=len(seen))
         Alert.objects.filter(pk__in=[alert.pk for alert in seen]).update(told_at=self.at, kept_back="", behind=None)
+        self._note_told(incident, seen)
         incident.told_at, incident.told_severity, incident.news_at = self.at, str(message.severity), None
         incident.title, incident.severity = message.title[:300], str(message.severity)
         incident.paged_at = incident.paged_at or self.at
         incident.save(update_fields=["told_at", "told_severity", "news_at", "title", "severity", "paged_at"])
+
+    @staticmethod
+    def _told_of(incident: Incident) -> set[int]:
+        """Return the channels that were told of an incident: none of one without any message."""
+        is_told = incident.last_sequence > 0
+        return set(Channel.objects.told_of(incident).values_list("pk", flat=True)) if is_told else set()
 
     def renew(self, incident: Incident) -> None:
         """Tell news of an open incident: at once where it got worse, else not more often than its route says."""

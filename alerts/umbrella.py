@@ -60,10 +60,10 @@ def sight(at: datetime) -> Sight:
     return Sight(**asked)
 
 
-def is_storm(rule_key: str, at: datetime) -> bool:
-    """Return whether so many incidents of a rule were told within a minute that the next ones are told together."""
+def told_lately(rule_key: str, at: datetime) -> int:
+    """Return how many incidents of a rule began and were told within a minute."""
     late = Incident.objects.filter(opened_at__gt=at - STORM_WINDOW, told_at__isnull=False, alerts__rule_key=rule_key)
-    return late.distinct().count() >= STORM_INCIDENTS
+    return late.distinct().count()
 
 
 def all_open() -> IncidentQuerySet:
