@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 from pytest_django.fixtures import Settings
 
 from alerts.causes import Cause
-from alerts.destinations import TargetError, addresses, is_allowed
+from alerts.destinations import TargetError, addresses, reach
 from alerts.fields import AddressField
 from alerts.http import Answer, moment
 from alerts.text import cut, cut_bytes, filled, storable
@@ -40,7 +40,7 @@ from alerts.text import cut, cut_bytes, filled, storable
     ],
 )
 def test_only_public_addresses_are_open(address: str, is_open: bool) -> None:
-    assert is_allowed("hooks.example.org", 443, address) is is_open
+    assert reach().allows("hooks.example.org", 443, address) is is_open
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def test_only_public_addresses_are_open(address: str, is_open: bool) -> None:
 def test_private_ones_can_be_allowed(entry: str, host: str, address: str, is_open: bool, settings: Settings) -> None:
     settings.ALLOWED_PRIVATE_HOSTS = [entry]
 
-    assert is_allowed(host, 443, address) is is_open
+    assert reach().allows(host, 443, address) is is_open
 
 
 @pytest.mark.parametrize(("port", "is_open"), [(8080, True), (6379, False)])
 def test_what_the_environment_points_at_is_open_by_host_and_port(port: int, is_open: bool, settings: Settings) -> None:
     settings.PAGERDUTY_URL = "http://proxy.internal:8080"
 
-    assert is_allowed("proxy.internal", port, "10.0.0.1") is is_open
+    assert reach().allows("proxy.internal", port, "10.0.0.1") is is_open
 
 
 def test_names_of_this_machine_are_refused() -> None:
