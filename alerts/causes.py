@@ -21,6 +21,7 @@ class Cause(StrEnum):
     TLS = auto()
     LATE_START = auto()
     MAIL_SERVER = auto()
+    APPRISE = auto()
     # It may have been accepted all the same.
     SILENT = auto()
     CUT = auto()
@@ -51,6 +52,7 @@ SENTENCES = {
     Cause.TLS: _("No secure connection: %(words)s."),
     Cause.LATE_START: _("The sender was held up, so that it did not begin; another one will."),
     Cause.MAIL_SERVER: _("The mail server did not take the message: %(words)s"),
+    Cause.APPRISE: _("Apprise did not get the message out: %(words)s"),
     Cause.SILENT: _("The service took the message but did not answer in time. It may have accepted it."),
     Cause.CUT: _("The service closed the connection in the middle. It may have accepted the message."),
     Cause.SERVER_ERROR: _("The service failed (HTTP %(words)s). It may have accepted the message."),

@@ -47,11 +47,16 @@ def links(message: Message) -> list[tuple[str, str]]:
 
 def plain(sending: Sending) -> str:
     """Return a message as text alone."""
+    return "\n\n".join(part for part in (headline(sending), below(sending)) if part)
+
+
+def below(sending: Sending) -> str:
+    """Return what a message says below its headline as text alone; "" where that is nothing."""
     message = sending.message
     facts = "\n".join(f"{fact.name}: {fact.value}" for fact in message.facts)
     chart = sending.chart.words if sending.chart else ""
     addresses = "\n".join(f"{words}: {address}" for address, words in links(message))
-    return "\n\n".join(part for part in (headline(sending), message.text, facts, chart, addresses) if part)
+    return "\n\n".join(part for part in (message.text, facts, chart, addresses) if part)
 
 
 def as_fallback(message: Message, failed: str, trouble: str) -> Message:

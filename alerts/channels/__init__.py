@@ -2,6 +2,7 @@
 
 from alerts.channel import ChannelKind
 from alerts.channels.alertmanager import Alertmanager
+from alerts.channels.apprise import Apprise
 from alerts.channels.email import Email
 from alerts.channels.google_chat import GoogleChat
 from alerts.channels.own_json import OwnJson
@@ -20,6 +21,7 @@ _ALL: tuple[ChannelKind, ...] = (
     Webhook(),
     Alertmanager(),
     OwnJson(),
+    Apprise(),
 )
 KINDS: dict[str, ChannelKind] = {kind.name: kind for kind in _ALL}
 

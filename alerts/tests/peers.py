@@ -7,8 +7,10 @@ import ssl
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from collectors.tests.certificates import Authority
 from collectors.tests.peers import Peer
 from collectors.tests.peers import closed_port as closed_port
 
@@ -69,6 +71,13 @@ def read(connection: socket.socket) -> Exchange:
         name, _, value = text.partition(":")
         headers[name.lower()] = value.strip()
     return Exchange(connection, line, headers, stream.read(int(headers.get("content-length", "0"))))
+
+
+def secured(authority: Authority, folder: Path, host: str = "localhost", days: int = 30) -> ssl.SSLContext:
+    """Return the certificate of a service that the authority vouches for."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.issue(host, days=days).files(folder, "server"))
+    return context
 
 
 def says(status: int, body: object = "", **headers: str) -> Script:

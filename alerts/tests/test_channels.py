@@ -1,6 +1,5 @@
 """What every channel that speaks HTTP owes, stated once and run for each of them."""
 
-import ssl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from alerts.models import Kind
 from alerts.tests import peers
 from alerts.tests.cast import KEY, sending
 from alerts.tests.conftest import StartService
-from alerts.tests.peers import Script, Service, says
+from alerts.tests.peers import Script, Service, says, secured
 from collectors.tests.certificates import Authority
 
 LINK = "/services/T000/B000/verysecrettoken"
@@ -296,12 +295,6 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Autho
     http.trust.cache_clear()
     yield made
     http.trust.cache_clear()
-
-
-def secured(authority: Authority, folder: Path, host: str = "localhost", days: int = 30) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*authority.issue(host, days=days).files(folder, "server"))
-    return context
 
 
 @every_channel

@@ -418,5 +418,5 @@ def test_a_header_is_one_line(kind: type[ChannelKind]) -> None:
     assert "authorization" not in kind.form({"authorization": "Bearer a.b+c/d=="}).errors
 
 
-def test_a_body_of_ones_own_is_not_for_paging() -> None:
-    assert [name for name, kind in KINDS.items() if not kind.can_page] == ["own_json"]
+def test_the_long_tail_is_not_for_paging() -> None:
+    assert [name for name, kind in KINDS.items() if not kind.can_page] == ["own_json", "apprise"]
