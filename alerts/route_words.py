@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
 
+from alerts.channels import kind_of
 from alerts.figures import span
 from alerts.models import Channel, Route
 
@@ -32,8 +33,10 @@ def _otherwise(route: Route) -> Iterable[str]:
 
 
 def _tells(route: Route, channels: Iterable[Channel]) -> str:
-    if names := ", ".join(channel.name for channel in channels):
-        return _("Tells %(channels)s.") % {"channels": names}
+    if chosen := list(channels):
+        told = _("Tells %(channels)s.") % {"channels": ", ".join(channel.name for channel in chosen)}
+        can_page = any(kind_of(channel.kind).can_page for channel in chosen)
+        return told if can_page else f"{told} {_('That wakes nobody: choose a channel for paging, too.')}"
     if route.parent_id is None:
         return _("Tells nobody: choose channels.")
     return _("Tells those of the route above.")

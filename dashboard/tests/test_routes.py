@@ -355,6 +355,16 @@ def test_the_first_route_is_described_too(root: Route) -> None:
     assert "Takes every alert. Tells nobody: choose channels." in seen
 
 
+@pytest.mark.parametrize(("kinds", "is_warned"), [(["apprise"], True), (["apprise", "slack"], False)], ids=str)
+def test_it_says_that_a_route_wakes_nobody(root: Route, kinds: list[str], is_warned: bool) -> None:
+    chosen = [str(channel(kind, kind, url="x").pk) for kind in kinds]
+
+    seen = preview(f"/routes/{root.pk}/edit/preview/", matchers="", channels=chosen)
+
+    assert f"Tells {', '.join(kinds)}." in seen
+    assert ("That wakes nobody" in seen) is is_warned
+
+
 def a_monday() -> date:
     today = timezone.now().date()
     return today - timedelta(days=today.weekday())
