@@ -52,6 +52,7 @@ class Cause(StrEnum):
     ERROR_REPLY = auto()
     TOKEN_MISSING = auto()
     TOKEN_REFUSED = auto()
+    TOKEN_AWAY = auto()
     NOT_MEMCACHED = auto()
     NOT_STATS = auto()
     NO_NODE_LIST = auto()
@@ -128,6 +129,10 @@ SENTENCES = {
     Cause.ERROR_REPLY: _("The server answered with an error: %(words)s"),
     Cause.TOKEN_MISSING: _(
         "Google gave no access token: %(words)s. Check the credentials of the cache's project, and the clock here."
+    ),
+    Cause.TOKEN_AWAY: _(
+        "Google cannot be reached from here for an access token. Check DNS, the route, the proxy and the firewall (port"
+        " 443 of *.googleapis.com). It is tried again."
     ),
     Cause.TOKEN_REFUSED: _(
         "The server did not accept the access token of Google IAM. Grant the account roles/redis.dbConnectionUser"

@@ -39,7 +39,8 @@ class FeedPanel:
         """Return what is wrong, and what changed in Google's list of metric types."""
         feed = self.feed
         found = [sentence_of(feed.cause, feed.words)] if feed.cause else []
-        found += [f"{name}: {words}" for name, words in sorted(feed.troubles.items())[:NAMED]]
+        # A trouble is a cause or Google's words.
+        found += [f"{name}: {sentence_of(told, told)}" for name, told in sorted(feed.troubles.items())[:NAMED]]
         if feed.vanished:
             words = ngettext(
                 "%(count)s metric type vanished: %(names)s",

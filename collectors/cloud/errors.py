@@ -57,12 +57,17 @@ SENTENCES = {
         "The stored key cannot be decrypted. Put the old key back into SHARDWATCH_ENCRYPTION_KEYS, or paste the key of"
         " the account again."
     ),
+    # These three say nothing of the words: they are gRPC's, for the log.
     CloudCause.UNREACHABLE: _(
-        "Google cannot be reached from here: %(words)s. Check the route, the proxy and the firewall (port 443)."
+        "Google cannot be reached from here. Check DNS, the route, the proxy and the firewall (port 443 of"
+        " *.googleapis.com). It is tried again."
     ),
-    CloudCause.UNAVAILABLE: _("The service is unavailable at the moment: %(words)s"),
+    CloudCause.UNAVAILABLE: _("The service is unavailable at the moment. It is tried again."),
     CloudCause.SLOW: _("The service did not answer in time. It is tried again."),
-    CloudCause.QUOTA: _("The project's quota for this API is used up: %(words)s"),
+    CloudCause.QUOTA: _(
+        "The project's quota for this API is used up, and it is asked ever more rarely until there is some again:"
+        " %(words)s"
+    ),
     CloudCause.NOT_FOUND: _("Google does not know it: %(words)s. Check the project id."),
     CloudCause.INVALID: _("Google does not accept the request: %(words)s"),
     CloudCause.OTHER: _("Google answered with an error: %(words)s"),
@@ -82,8 +87,14 @@ PERMISSION_NAME = re.compile(r"\b[a-z]+\.[A-Za-z]+\.[A-Za-z]+\b(?!\.)")
 DISABLED_WORDS = ("has not been used in project", "SERVICE_DISABLED", "it is disabled")
 CLOCK_WORDS = ("reasonable timeframe", "Token used too early", "iat and exp")
 NO_ROUTE_WORDS = ("failed to connect", "DNS resolution failed", "Name resolution", "Connection refused")
+# Of a connection that broke, from gRPC itself and not from the service.
+BROKEN_WORDS = ("RST_STREAM", "Stream removed", "Socket closed", "http2 header", "Connection reset", "GOAWAY")
 PLUGIN_WORDS = "Getting metadata from plugin failed"
 METADATA_WORDS = ("metadata.google.internal", "metadata service", "Metadata Server")
+# Of the package that fetches tokens, where it reaches nobody.
+TRANSPORT_WORDS = ("ConnectionPool(", "Connection aborted", "timed out")
+# An exception as text: what Google said comes first.
+QUOTED = re.compile(r"\(([\"'])(.+?)\1(?:,.*)?\)", re.DOTALL)
 
 
 class CloudError(Exception):
@@ -106,7 +117,7 @@ def sentence_of(cause: str, words: str) -> str:
     """Return a stored failure's sentence in the active language; "" without a cause."""
     # A cause that an older or newer version stored.
     sentence = SENTENCES.get(cause)  # type: ignore[call-overload]
-    return str(sentence) % {"words": words} if sentence else words
+    return str(sentence) % {"words": words.rstrip(".")} if sentence else words
 
 
 @contextmanager
@@ -131,7 +142,7 @@ def from_auth_error(error: GoogleAuthError) -> CloudError:
     words = str(error.args[0]) if error.args else str(error)
     if isinstance(error, DefaultCredentialsError):
         return CloudError(CloudCause.NO_CREDENTIALS, words)
-    if any(known in words for known in METADATA_WORDS):
+    if _has(words, METADATA_WORDS):
         return CloudError(CloudCause.NO_IDENTITY, words)
     if isinstance(error, TransportError):
         return CloudError(CloudCause.UNREACHABLE, words)
@@ -145,7 +156,7 @@ def from_call_error(error: Any) -> CloudError:
     details = dict(getattr(error, "metadata", None) or {})
     cause = BY_STATUS.get(status, CloudCause.OTHER)
     if getattr(error, "reason", None) == "SERVICE_DISABLED" or (
-        cause is CloudCause.PERMISSION and any(known in words for known in DISABLED_WORDS)
+        cause is CloudCause.PERMISSION and _has(words, DISABLED_WORDS)
     ):
         return CloudError(CloudCause.API_DISABLED, details.get("service", ""))
     if cause is CloudCause.PERMISSION:
@@ -153,16 +164,26 @@ def from_call_error(error: Any) -> CloudError:
         return CloudError(cause, named or words)
     if PLUGIN_WORDS in words:
         # gRPC tells of a failed sign-in as of an unavailable service.
-        words = words.partition("error: ")[2] or words
-        return CloudError(CloudCause.NO_IDENTITY if _is_metadata(words) else _refused(words), words)
-    if cause is CloudCause.UNAVAILABLE and any(known in words for known in NO_ROUTE_WORDS):
+        return _from_sign_in(words.partition("error: ")[2] or words)
+    if cause is CloudCause.UNAVAILABLE and _has(words, NO_ROUTE_WORDS):
         return CloudError(CloudCause.UNREACHABLE, words)
+    if cause is CloudCause.OTHER and _has(words, BROKEN_WORDS):
+        return CloudError(CloudCause.UNAVAILABLE, words)
     return CloudError(_refused(words) if cause is CloudCause.REVOKED else cause, words)
 
 
-def _is_metadata(words: str) -> bool:
-    return any(known in words for known in METADATA_WORDS)
+def _from_sign_in(words: str) -> CloudError:
+    if _has(words, METADATA_WORDS):
+        return CloudError(CloudCause.NO_IDENTITY, words)
+    if _has(words, TRANSPORT_WORDS):
+        return CloudError(CloudCause.UNREACHABLE, words)
+    quoted = QUOTED.fullmatch(words)
+    return CloudError(_refused(words), quoted[2] if quoted else words)
 
 
 def _refused(words: str) -> CloudCause:
-    return CloudCause.CLOCK if any(known in words for known in CLOCK_WORDS) else CloudCause.REVOKED
+    return CloudCause.CLOCK if _has(words, CLOCK_WORDS) else CloudCause.REVOKED
+
+
+def _has(words: str, known: tuple[str, ...]) -> bool:
+    return any(one in words for one in known)

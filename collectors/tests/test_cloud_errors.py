@@ -39,6 +39,8 @@ def refused(reason: str, **metadata: str) -> Exception:
         (exceptions.NotFound("Project not found"), CloudCause.NOT_FOUND),
         (exceptions.InvalidArgument("No such field"), CloudCause.INVALID),
         (exceptions.InternalServerError("Oops"), CloudCause.OTHER),
+        (exceptions.InternalServerError("Received RST_STREAM with error code 2"), CloudCause.UNAVAILABLE),
+        (exceptions.Unknown("Stream removed"), CloudCause.UNAVAILABLE),
         (exceptions.Unauthenticated("Request had invalid authentication credentials."), CloudCause.REVOKED),
         (exceptions.Unauthenticated("Token used too early"), CloudCause.CLOCK),
         (DefaultCredentialsError("Your default credentials were not found."), CloudCause.NO_CREDENTIALS),
@@ -56,15 +58,42 @@ def test_each_error_has_its_cause(error: Exception, cause: CloudCause) -> None:
 @pytest.mark.parametrize(
     ("words", "cause"),
     [
-        ("('invalid_grant: Invalid JWT Signature.',)", CloudCause.REVOKED),
+        ("invalid_grant: account not found", CloudCause.REVOKED),
         (SKEW, CloudCause.CLOCK),
         ("Failed to retrieve http://metadata.google.internal/x", CloudCause.NO_IDENTITY),
+        ("HTTPSConnectionPool(host='oauth2.googleapis.com', port=443): Max retries exceeded", CloudCause.UNREACHABLE),
     ],
 )
 def test_a_failed_sign_in_is_told_from_an_unavailable_service(words: str, cause: CloudCause) -> None:
     found = failure(exceptions.ServiceUnavailable(f"Getting metadata from plugin failed with error: {words}"))
 
     assert (found.cause, found.words) == (cause, words)
+
+
+@pytest.mark.parametrize("rest", ["", " {'error': 'invalid_grant', 'error_description': 'Invalid JWT Signature.'}"])
+def test_a_refused_sign_in_is_told_in_googles_words_alone(rest: str) -> None:
+    words = f"Getting metadata from plugin failed with error: ('invalid_grant: Invalid JWT Signature.',{rest})"
+
+    assert failure(exceptions.ServiceUnavailable(words)).words == "invalid_grant: Invalid JWT Signature."
+
+
+CONNECT = "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:9400: Connection refused (111)"
+
+
+@pytest.mark.parametrize("words", [CONNECT, "recvmsg:Connection reset by peer", "Socket closed"])
+def test_no_sentence_repeats_what_grpc_says(words: str) -> None:
+    found = failure(exceptions.ServiceUnavailable(words))
+
+    assert words not in found.sentence()
+    assert "It is tried again." in found.sentence()
+    # For the log.
+    assert found.words == words
+
+
+def test_a_service_that_cannot_be_reached_is_told_with_what_to_check() -> None:
+    sentence = failure(exceptions.ServiceUnavailable(CONNECT)).sentence()
+
+    assert sentence.startswith("Google cannot be reached from here. Check DNS, the route, the proxy and the firewall")
 
 
 @pytest.mark.parametrize(

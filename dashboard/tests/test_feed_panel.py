@@ -50,6 +50,12 @@ def test_types_that_failed_by_themselves_are_named() -> None:
     assert (found.state, found.sentences) == ("partial", [f"{TYPE}: one cell did not answer"])
 
 
+def test_types_that_failed_in_passing_have_a_sentence() -> None:
+    found = panel(answered_at=timezone.now(), troubles={TYPE: "slow"})
+
+    assert found.sentences == [f"{TYPE}: The service did not answer in time. It is tried again."]
+
+
 def test_types_that_vanished_and_new_ones_are_told() -> None:
     found = panel(answered_at=timezone.now(), vanished=[TYPE], unlisted=[f"new/{number}" for number in range(7)])
 
