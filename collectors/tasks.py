@@ -91,6 +91,8 @@ def discover_cloud() -> None:
 @shared_task(time_limit=DISCOVERY_LIMIT_SECONDS)
 def discover_project(project_id: int) -> None:
     discovery.discover(project_id)
+    # What it found is read now, not in a minute.
+    read_cloud_monitoring()
 
 
 @shared_task

@@ -75,6 +75,8 @@ CHORES = (
     # New scans, those of a quiet window, and those whose worker was lost.
     ("collectors.tasks.take_up_scans", 5, "celery"),
     ("switches.tasks.keep", 5, "celery"),
+    ("collectors.tasks.discover_cloud", settings.CLOUD_LOOK_SECONDS, "celery"),
+    ("collectors.tasks.read_cloud_monitoring", settings.CLOUD_LOOK_SECONDS, "celery"),
     ("switches.tasks.look_at_drained", 5, "celery"),
     ("alerts.tasks.watch_switches", 5, "judge"),
     ("alerts.tasks.sweep", settings.ALERT_SWEEP_SECONDS, "judge"),
@@ -92,9 +94,7 @@ app.conf.update(
         # Without a schedule this only forgets what was found on demand.
         "look-for-hot-keys": every("collectors.tasks.look_for_hot_keys", settings.HOT_KEYS_INTERVAL_SECONDS or 3_600),
         "read-mysql-plugins": every("collectors.tasks.read_mysql_plugins", settings.MYSQL_INTERVAL_SECONDS),
-        "discover-cloud": every("collectors.tasks.discover_cloud", 15),
-        "read-cloud-monitoring": every("collectors.tasks.read_cloud_monitoring", 60),
-        "roll-up-cloud": every("collectors.tasks.roll_up_cloud", 300),
+        "roll-up-cloud": every("collectors.tasks.roll_up_cloud", settings.CLOUD_ROLLUP_SECONDS),
         "keep-partitions": every("collectors.tasks.keep_partitions", settings.RETENTION_INTERVAL_SECONDS),
         "forget-alerts": every("alerts.tasks.forget_old", settings.RETENTION_INTERVAL_SECONDS),
         # By the road of messages: that it leaves is a part of what it proves.

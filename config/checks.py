@@ -10,6 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 SECRET_KEY_LENGTH = 50
 SECRET_KEY_VARIETY = 5
+LISTING_LIMIT_SECONDS, CALL_LIMIT_SECONDS = 90, 45
 
 
 def check_secret_key(**_: Any) -> list[CheckMessage]:
@@ -68,6 +69,20 @@ def check_polling(**_: Any) -> Iterator[CheckMessage]:
         )
 
 
+def check_cloud(**_: Any) -> Iterator[CheckMessage]:
+    """The tasks that ask Google end by force; collectors/tasks.py says after how long."""
+    if (
+        settings.CLOUD_LISTING_SECONDS > LISTING_LIMIT_SECONDS
+        or settings.CLOUD_CALL_TIMEOUT_SECONDS > CALL_LIMIT_SECONDS
+    ):
+        yield Warning(
+            "SHARDWATCH_CLOUD_LISTING_SECONDS or SHARDWATCH_CLOUD_CALL_TIMEOUT_SECONDS is too long.",
+            hint=f"A slow service would have its task killed: take at most {LISTING_LIMIT_SECONDS} s for a listing"
+            f" and {CALL_LIMIT_SECONDS} s for a call.",
+            id="shardwatch.W007",
+        )
+
+
 def check_retention(**_: Any) -> list[CheckMessage]:
     if settings.RETENTION_RAW_DAYS <= settings.RETENTION_5M_DAYS <= settings.RETENTION_1H_DAYS:
         return []
@@ -105,4 +120,4 @@ def check_tls(**_: Any) -> Iterator[CheckMessage]:
         )
 
 
-CHECKS = (check_secret_key, check_encryption_keys, check_polling, check_retention, check_tls)
+CHECKS = (check_secret_key, check_encryption_keys, check_polling, check_cloud, check_retention, check_tls)

@@ -203,6 +203,8 @@ COMMAND_RECHECK_SECONDS = env.whole("SHARDWATCH_COMMAND_RECHECK_SECONDS", 3_600,
 # The longest that somebody waits for a test of a connection, all steps together.
 TEST_CONNECTION_SECONDS = env.number("SHARDWATCH_TEST_CONNECTION_SECONDS", 10, minimum=0.05)
 MYSQL_INTERVAL_SECONDS = env.whole("SHARDWATCH_MYSQL_INTERVAL_SECONDS", 300, minimum=10)
+# Reading the settings of a MySQL, from the connection to the last row.
+MYSQL_TIMEOUT_SECONDS = env.number("SHARDWATCH_MYSQL_TIMEOUT_SECONDS", 5, minimum=0.05)
 POLL_WORKER_LOST_SECONDS = env.whole("SHARDWATCH_POLL_WORKER_LOST_SECONDS", 20, minimum=2)
 
 RETENTION_RAW_DAYS = env.whole("SHARDWATCH_RETENTION_RAW_DAYS", 7, minimum=1)
@@ -271,6 +273,17 @@ SWITCHES_COPY = env.text("SHARDWATCH_SWITCHES_COPY", str(BASE_DIR / "var" / "swi
 
 # host:port of an emulator that stands in for Google's services, without TLS; empty asks Google.
 GOOGLE_ENDPOINT = env.text("SHARDWATCH_GOOGLE_ENDPOINT", "")
+# How long one call to Google may take; the packages' own limits would hold a worker for up to twenty minutes.
+CLOUD_CALL_TIMEOUT_SECONDS = env.number("SHARDWATCH_CLOUD_CALL_TIMEOUT_SECONDS", 15, minimum=0.05)
+# For how long a listing is asked for again when its service is unavailable; the next one comes within a minute.
+CLOUD_RETRY_SECONDS = env.number("SHARDWATCH_CLOUD_RETRY_SECONDS", 3, minimum=0.001)
+# All pages of one listing together.
+CLOUD_LISTING_SECONDS = env.number("SHARDWATCH_CLOUD_LISTING_SECONDS", 45, minimum=0.05)
+CLOUD_TOKEN_TIMEOUT_SECONDS = env.number("SHARDWATCH_CLOUD_TOKEN_TIMEOUT_SECONDS", 5, minimum=0.05)
+# How often it is looked which projects and feeds are due, and how often each feed of Cloud Monitoring is.
+CLOUD_LOOK_SECONDS = env.whole("SHARDWATCH_CLOUD_LOOK_SECONDS", 15, minimum=1)
+CLOUD_INTERVAL_SECONDS = env.whole("SHARDWATCH_CLOUD_INTERVAL_SECONDS", 60, minimum=60)
+CLOUD_ROLLUP_SECONDS = env.whole("SHARDWATCH_CLOUD_ROLLUP_SECONDS", 300, minimum=60)
 # Half of what Cloud Monitoring allows a project: the rest is for its dashboards.
 CLOUD_QUERIES_PER_MINUTE = env.whole("SHARDWATCH_CLOUD_QUERIES_PER_MINUTE", 3_000, minimum=1)
 

@@ -6,10 +6,11 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from collectors.causes import Cause
-from collectors.cloud.clients import CALL_SECONDS, Clients
+from collectors.cloud.clients import Clients
 from collectors.cloud.errors import CloudError, told
 from collectors.cloud.products import Product
 from fleet.models import Reach
@@ -29,7 +30,9 @@ def fetch(clients: Clients, name: str) -> str:
     """Return the AUTH string of an instance. Raise CloudError."""
     client = clients.redis
     with told():
-        answer = client.get_instance_auth_string(request={"name": name}, timeout=CALL_SECONDS, retry=None)
+        answer = client.get_instance_auth_string(
+            request={"name": name}, timeout=settings.CLOUD_CALL_TIMEOUT_SECONDS, retry=None
+        )
     return str(answer.auth_string)
 
 

@@ -10,8 +10,10 @@ import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
+
 from collectors.cloud import adoption
-from collectors.cloud.clients import CALL_SECONDS, Clients
+from collectors.cloud.clients import Clients
 from collectors.cloud.errors import CloudError, told
 from collectors.cloud.models import Decision
 from collectors.cloud.products import Product
@@ -71,7 +73,9 @@ def fetch(clients: Clients, instance: CloudInstance) -> list[str]:
         method, name = SHARED, f"{place[0]}{place[1]}/sharedRegionalCertificateAuthority"
     client = getattr(clients, attribute)
     with told():
-        answer = getattr(client, method)(request={"name": name}, timeout=CALL_SECONDS, retry=None)
+        answer = getattr(client, method)(
+            request={"name": name}, timeout=settings.CLOUD_CALL_TIMEOUT_SECONDS, retry=None
+        )
     return [pem for chain in answer.managed_server_ca.ca_certs for pem in chain.certificates]
 
 

@@ -15,6 +15,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from django.conf import settings
+
 from collectors.cloud.errors import CloudError, told
 from collectors.cloud.identities import credentials_of, endpoint_of, machine_credentials
 
@@ -27,12 +29,6 @@ if TYPE_CHECKING:
     from google.cloud.redis_v1 import CloudRedisClient
 
     from collectors.cloud.models import CloudProject
-
-# How long one call may take; the packages' own limits would hold a worker for up to twenty minutes.
-CALL_SECONDS = 15.0
-# For how long a call is made again when the service is unavailable; the next round comes within a minute.
-RETRY_SECONDS = 3.0
-
 
 # Looking for credentials that are not there takes seconds: the services of a round share the answer.
 AGAIN_SECONDS = 10.0
@@ -173,6 +169,6 @@ def brief_retry() -> Retry:
             initial=0.2,
             maximum=1.0,
             multiplier=2.0,
-            timeout=RETRY_SECONDS,
+            timeout=settings.CLOUD_RETRY_SECONDS,
         ),
     )

@@ -77,7 +77,8 @@ class Outcome:
         self.calls += 1
         self.passing += error.cause in PASSING
         if error.cause in OF_ONE_TYPE and self.passing < MOST_PASSING:
-            self.troubles[metric.type] = error.words
+            # What passes has words of gRPC: its cause stands for them.
+            self.troubles[metric.type] = str(error.cause) if error.cause in PASSING else error.words
         elif self.stopped is None:
             self.stopped = error
 
@@ -97,10 +98,28 @@ def read(feed_id: int, now: datetime) -> None:
     feed = CloudFeed.claim(feed_id, now)
     if feed is None:
         return
+    feed.due_at = next_turn(now)
     try:
         _read(feed, now)
     finally:
         feed.release(now)
+
+
+def next_turn(now: datetime) -> datetime:
+    """Return when figures are to be read next: once in each interval, as soon as it has begun."""
+    seconds = settings.CLOUD_INTERVAL_SECONDS
+    return moment((int(now.timestamp()) // seconds + 1) * seconds)
+
+
+def wake(project: CloudProject, now: datetime, has_news: bool) -> None:
+    """Have a project's figures read at once: its services answer again, or have an instance that is new.
+
+    Not where the quota of queries is used up: a listing that succeeds says nothing of that.
+    """
+    feeds = CloudFeed.objects.filter(project_id=project.metrics_project)
+    if not has_news:
+        feeds = feeds.exclude(cause="")
+    feeds.exclude(cause=CloudCause.QUOTA).update(due_at=now)
 
 
 def projects_of(feed: CloudFeed) -> list[CloudProject]:
@@ -197,15 +216,16 @@ def note(feed: CloudFeed, outcome: Outcome, now: datetime, asked_until: datetime
         feed.newest_at = max(filter(None, (feed.newest_at, moment(outcome.points.newest))))
     failed = outcome.stopped or (_all_failed(outcome) if not outcome.answered and outcome.calls else None)
     if failed is None:
-        feed.failures, feed.failing_since, feed.cause, feed.words, feed.due_at = 0, None, "", "", now
+        feed.failures, feed.failing_since, feed.cause, feed.words = 0, None, "", ""
         return
     feed.failures += 1
     feed.failing_since = feed.failing_since or now
     feed.cause, feed.words = failed.cause, failed.words[:300]
     feed.due_at = now + pause(feed.failures)
-    logger.warning("Cloud Monitoring of %s is not read: %s", feed.project_id, failed.cause)
+    logger.warning("Cloud Monitoring of %s is not read: %s (%s)", feed.project_id, failed.cause, failed.words)
 
 
 def _all_failed(outcome: Outcome) -> CloudError:
     """Return what to say where each metric type failed by itself: the project cannot be read."""
-    return CloudError(CloudCause.OTHER, next(iter(outcome.troubles.values()), ""))
+    told = next(iter(outcome.troubles.values()), "")
+    return CloudError(CloudCause(told) if told in PASSING else CloudCause.OTHER, told)

@@ -6,8 +6,10 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
+
 from collectors.cloud.catalogue import COLLECTED
-from collectors.cloud.clients import CALL_SECONDS, clients_of
+from collectors.cloud.clients import clients_of
 from collectors.cloud.errors import CloudError, told
 from collectors.cloud.feed import CloudFeed
 from collectors.cloud.metric_types import metric_types
@@ -44,9 +46,9 @@ def compare_daily(project: CloudProject, feed: CloudFeed, products: Collection[s
 def listed_types(project: CloudProject, project_id: str, prefixes: Collection[str]) -> set[str]:
     """Return the metric types that the service names under some prefixes. Raise CloudError."""
     client: Any = clients_of(project).metrics
-    found: set[str] = set()
+    found, seconds = set[str](), settings.CLOUD_CALL_TIMEOUT_SECONDS
     for prefix in prefixes:
         asked = {"name": f"projects/{project_id}", "filter": f'metric.type = starts_with("{prefix}")'}
         with told():
-            found.update(one.type for one in client.list_metric_descriptors(request=asked, timeout=CALL_SECONDS))
+            found.update(one.type for one in client.list_metric_descriptors(request=asked, timeout=seconds))
     return found

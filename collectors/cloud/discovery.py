@@ -6,6 +6,7 @@ be reached, an API that fails and a first empty answer delete nothing.
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +16,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from collectors.cloud import adoption, approval, authorities, taking_in
+from collectors.cloud import adoption, approval, authorities, collecting, taking_in
 from collectors.cloud.auth_strings import AuthStrings
 from collectors.cloud.auth_strings import wanted as wanted_auth_strings
 from collectors.cloud.clients import Clients, clients_of
@@ -24,6 +25,7 @@ from collectors.cloud.models import Approve, CloudInstance, CloudProject, Decisi
 from collectors.cloud.products import Product
 from collectors.cloud.round import Round
 
+logger = logging.getLogger(__name__)
 # Longer than the slowest discovery: until then nobody else looks.
 LEASE = timedelta(seconds=180)
 # The tasks that look who is due come at whole multiples of 15 s; a little early is no harm.
@@ -74,6 +76,8 @@ def _look(project: CloudProject) -> None:
         if product in state:
             state[product]["authority"] = failed
     CloudProject.objects.filter(pk=project.pk).update(state=state, discovered_at=now)
+    if any(one.error is None for one in listings):
+        collecting.wake(project, now, has_news=project.instances.filter(first_seen_at=now).exists())
 
 
 def ask(clients: Clients, project_id: str, products: list[Product]) -> list[Listing]:
@@ -88,6 +92,9 @@ def _state(project: CloudProject, listing: Listing, now: datetime) -> dict[str, 
     """Return how a product's API answered, for the page and for the next discovery."""
     before = project.state.get(listing.product, {})
     ok = listing.error is None
+    if listing.error and listing.error.cause != before.get("cause"):
+        words = listing.error.words
+        logger.warning("%s of %s: %s (%s)", listing.product.label, project.project_id, listing.error.cause, words)
     return {
         "at": now.isoformat(),
         "ok": ok,

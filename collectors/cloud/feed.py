@@ -25,6 +25,8 @@ class CloudFeed(models.Model):
     # Until then one worker reads it; nobody else may.
     lease_until = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(default=timezone.now)
+    # As it was when this worker took the lease.
+    claimed_due_at: datetime
     # The end of the last round that brought answers, and up to where it asked.
     answered_at = models.DateTimeField(null=True)
     asked_until = models.DateTimeField(null=True)
@@ -36,7 +38,7 @@ class CloudFeed(models.Model):
     # A value of CloudCause and the service's words (collectors/cloud/errors.py).
     cause = models.CharField(max_length=40, blank=True)
     words = models.CharField(max_length=300, blank=True)
-    # By metric type, why the last round has nothing or not all of it.
+    # By metric type, why the last round has nothing or not all of it: a value of CloudCause, or Google's words.
     troubles = models.JSONField(default=dict)
     # Queries that may be made at once, and when that was so (collectors/cloud/quota.py).
     tokens = models.FloatField(default=0)
@@ -65,8 +67,11 @@ class CloudFeed(models.Model):
     @classmethod
     def claim(cls, feed_id: int, now: datetime) -> CloudFeed | None:
         """Take the lease of a feed that is due; None where somebody else has it or nothing is due."""
-        taken = cls.objects.due(now).filter(pk=feed_id).update(lease_until=now + LEASE)
-        return cls.objects.get(pk=feed_id) if taken else None
+        if not cls.objects.due(now).filter(pk=feed_id).update(lease_until=now + LEASE):
+            return None
+        feed = cls.objects.get(pk=feed_id)
+        feed.claimed_due_at = feed.due_at
+        return feed
 
     def count(self, series: int, calls: int, now: datetime) -> None:
         """Add what came back to the sum of the month."""
@@ -79,7 +84,9 @@ class CloudFeed(models.Model):
     def release(self, now: datetime) -> None:
         """Give the lease back and write down how the round went."""
         self.lease_until = now
-        self.save()
+        self.save(update_fields=[field.name for field in self._meta.fields if field.name not in {"id", "due_at"}])
+        # Who woke it meanwhile knows of something that this round did not ask for.
+        CloudFeed.objects.filter(pk=self.pk, due_at=self.claimed_due_at).update(due_at=self.due_at)
 
 
 class CloudPlace(models.Model):

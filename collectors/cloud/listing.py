@@ -9,13 +9,13 @@ from hashlib import blake2b
 from importlib import import_module
 from typing import Any
 
-from collectors.cloud.clients import CALL_SECONDS, Clients, brief_retry
+from django.conf import settings
+
+from collectors.cloud.clients import Clients, brief_retry
 from collectors.cloud.errors import CloudCause, CloudError, told
 from collectors.cloud.products import Product
 
 logger = logging.getLogger(__name__)
-# Pages of one listing may take this long together.
-LISTING_SECONDS = 45.0
 PAGE_SIZE = 500
 NAME = re.compile(r"projects/[^/]+/locations/([^/]+)/(?:instances|clusters)/([^/]+)")
 # The method, and the field of its answer that holds the list.
@@ -62,7 +62,7 @@ def list_all(clients: Clients, project_id: str, product: Product) -> Listing:
     """Return all instances of a product; an error leaves what the first pages told."""
     listing, start = Listing(product), time.monotonic()
     try:
-        for page in pages(clients, project_id, product, start + LISTING_SECONDS):
+        for page in pages(clients, project_id, product, start + settings.CLOUD_LISTING_SECONDS):
             _take_in(listing, page)
     except CloudError as error:
         listing.error = error
@@ -76,7 +76,7 @@ def pages(clients: Clients, project_id: str, product: Product, until: float) -> 
     request = {"parent": f"projects/{project_id}/locations/-", "page_size": PAGE_SIZE}
     call = getattr(getattr(clients, attribute), method)
     with told():
-        for page in call(request=request, timeout=CALL_SECONDS, retry=brief_retry()).pages:
+        for page in call(request=request, timeout=settings.CLOUD_CALL_TIMEOUT_SECONDS, retry=brief_retry()).pages:
             if time.monotonic() > until:
                 raise CloudError(CloudCause.SLOW)
             yield type(page).pb(page)

@@ -11,9 +11,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from django.conf import settings
+
 from collectors.cloud.catalogue import CloudMetric
 
-TIMEOUT_SECONDS = 15.0
 ALIGN_SECONDS = 60
 # The service counts points, not series; an answer of this many is about two megabytes.
 PAGE_POINTS = 20_000
@@ -63,7 +64,7 @@ def ask(client: Any, metric: CloudMetric, project_id: str, start: datetime, end:
     """Return all pages of an answer. Raise what Google's client raises."""
     answer, unwrapped = Answer(metric), messages().ListTimeSeriesResponse.pb
     asked = request(metric, project_id, start, end)
-    for page in client.list_time_series(request=asked, timeout=TIMEOUT_SECONDS, retry=None).pages:
+    for page in client.list_time_series(request=asked, timeout=settings.CLOUD_CALL_TIMEOUT_SECONDS, retry=None).pages:
         raw = unwrapped(page)
         answer.calls += 1
         answer.series.extend(raw.time_series)

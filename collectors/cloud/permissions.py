@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from google.auth.exceptions import GoogleAuthError
@@ -17,7 +18,7 @@ from google.auth.transport.requests import Request
 from collectors.cloud import auth_strings
 from collectors.cloud.apis import AUTH, AUTHORITIES, LISTS, METRICS, Api
 from collectors.cloud.authorities import METHODS
-from collectors.cloud.clients import CALL_SECONDS, Clients, clients_of
+from collectors.cloud.clients import Clients, clients_of
 from collectors.cloud.errors import CloudCause, CloudError, told
 from collectors.cloud.identities import EMAIL, endpoint_of, machine_credentials
 from collectors.cloud.listing import Listing, list_all
@@ -28,7 +29,6 @@ from collectors.cloud.snapshots import facts
 # Any metric will do: the permission is the same for all.
 PROBE = 'metric.type = "redis.googleapis.com/stats/memory/usage" AND resource.type = "redis_instance"'
 ACCOUNT = "ACCOUNT_EMAIL"
-WHO_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ def _further(clients: Clients, listing: Listing) -> Iterator[Check]:
 
 def _authority(clients: Clients, product: Product, name: str) -> None:
     attribute, method = METHODS[product]
-    client = getattr(clients, attribute)
+    client, request = getattr(clients, attribute), {"name": f"{name}/certificateAuthority"}
     with told():
-        getattr(client, method)(request={"name": f"{name}/certificateAuthority"}, timeout=CALL_SECONDS, retry=None)
+        getattr(client, method)(request=request, timeout=settings.CLOUD_CALL_TIMEOUT_SECONDS, retry=None)
 
 
 def read_metrics(clients: Clients, project_id: str) -> None:
@@ -107,7 +107,7 @@ def read_metrics(clients: Clients, project_id: str) -> None:
         "page_size": 1,
     }
     with told():
-        client.list_time_series(request=request, timeout=CALL_SECONDS, retry=None)
+        client.list_time_series(request=request, timeout=settings.CLOUD_CALL_TIMEOUT_SECONDS, retry=None)
 
 
 def _timed(api: Api, call: Callable[[], Any]) -> Check:
@@ -128,7 +128,7 @@ def who_asks(project: CloudProject) -> str:
         credentials = machine_credentials()
         if not EMAIL.fullmatch(getattr(credentials, "service_account_email", "")):
             # On Google Cloud the metadata server tells, once it was asked for a token.
-            credentials.refresh(partial(Request(), timeout=WHO_SECONDS))
+            credentials.refresh(partial(Request(), timeout=settings.CLOUD_TOKEN_TIMEOUT_SECONDS))
     except GoogleAuthError:
         return ""
     email = str(getattr(credentials, "service_account_email", ""))

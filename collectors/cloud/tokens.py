@@ -8,10 +8,11 @@ import time
 from datetime import UTC, timedelta
 from functools import partial
 
+from django.conf import settings
 from django.utils import timezone
 from google.auth import default
 from google.auth.credentials import Credentials
-from google.auth.exceptions import GoogleAuthError
+from google.auth.exceptions import GoogleAuthError, TransportError
 from google.auth.transport.requests import Request
 
 from collectors.cloud.identities import SCOPES, credentials_of
@@ -25,7 +26,6 @@ from fleet.models import Cache
 LEAST_LIFE = timedelta(minutes=3, seconds=45)
 # Many nodes connect at once: a failure, and a token that was just renewed, count for all of them so long.
 AGAIN_SECONDS = 10.0
-REQUEST_SECONDS = 5.0
 
 
 class TokenSource:
@@ -74,9 +74,10 @@ class TokenSource:
         try:
             if self._credentials is None:
                 self._credentials = default(scopes=SCOPES)[0]
-            self._credentials.refresh(partial(Request(), timeout=REQUEST_SECONDS))
+            self._credentials.refresh(partial(Request(), timeout=settings.CLOUD_TOKEN_TIMEOUT_SECONDS))
         except GoogleAuthError as error:
-            self._failure = ReadError(Step.AUTH, Cause.TOKEN_MISSING, error.args[0] if error.args else error)
+            cause = Cause.TOKEN_AWAY if isinstance(error, TransportError) else Cause.TOKEN_MISSING
+            self._failure = ReadError(Step.AUTH, cause, error.args[0] if error.args else error)
         else:
             self._failure, self._is_refused = None, False
 

@@ -72,7 +72,8 @@ class Stage:
                 self.emulator.points.add(type_, resource, labels, metric, Point(end, end, value))
 
     def read(self) -> CloudFeed:
-        """Read what is due; return the feed of the first project."""
+        """Read what is due; return the feed of the first project. One that works is due whenever a test reads."""
+        CloudFeed.objects.filter(cause="").update(due_at=self.now)
         for feed_id in collecting.due(self.now):
             collecting.read(feed_id, self.now)
         return CloudFeed.objects.order_by("pk")[0]

@@ -7,6 +7,7 @@ from typing import Any
 import grpc
 import pytest
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from collectors import tasks
 from collectors.cloud import adoption, discovery
@@ -226,10 +227,8 @@ def test_the_first_answer_after_a_region_came_back_deletes_nothing(google: Estat
 @pytest.mark.parametrize(
     "code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.RESOURCE_EXHAUSTED]
 )
-def test_an_api_that_fails_deletes_nothing(
-    google: Estate, code: grpc.StatusCode, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("collectors.cloud.clients.RETRY_SECONDS", 0.05)
+def test_an_api_that_fails_deletes_nothing(google: Estate, code: grpc.StatusCode, settings: Settings) -> None:
+    settings.CLOUD_RETRY_SECONDS = 0.05
     google.add(Product.REDIS)
     project = google.look(google.project())
     google.remove(Product.REDIS)
@@ -283,8 +282,8 @@ def test_a_failure_knows_since_when_it_lasts(google: Estate) -> None:
     assert google.look(project).state["valkey"]["failing_since"] is None
 
 
-def test_a_slow_api_delays_no_other(google: Estate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collectors.cloud.listing.CALL_SECONDS", 0.3)
+def test_a_slow_api_delays_no_other(google: Estate, settings: Settings) -> None:
+    settings.CLOUD_CALL_TIMEOUT_SECONDS = 0.3
     google.add(Product.REDIS)
     google.add(Product.VALKEY)
     google.emulator.faults.slow("CloudRedis/ListInstances", seconds=5)
@@ -307,8 +306,8 @@ def test_credentials_that_are_revoked_in_the_middle_are_told_and_delete_nothing(
     assert only().cache == Cache.objects.get(is_paused=False)
 
 
-def test_the_emulator_unplugged_is_told_and_deletes_nothing(google: Estate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collectors.cloud.clients.RETRY_SECONDS", 0.05)
+def test_the_emulator_unplugged_is_told_and_deletes_nothing(google: Estate, settings: Settings) -> None:
+    settings.CLOUD_RETRY_SECONDS = 0.05
     google.add(Product.REDIS)
     project = google.look(google.project())
     google.emulator.stop()

@@ -4,14 +4,15 @@ from datetime import timedelta
 
 import grpc
 import pytest
+from pytest_django.fixtures import Settings
 
-from collectors.cloud import monitoring
+from collectors.cloud import collecting
 from collectors.cloud.collecting import window
 from collectors.cloud.feed import CloudFeed
 from collectors.cloud.metric_types import MetricType
 from collectors.cloud.products import Product
 from collectors.cloud.quota import Bucket, pause
-from collectors.tests.cloud_cast import CLIENTS, NOON, PROJECT, USED, Stage, instance, stage, stored
+from collectors.tests.cloud_cast import CLIENTS, FEW, NOON, PROJECT, USED, Stage, instance, stage, stored
 
 __all__ = ("stage",)
 pytestmark = pytest.mark.django_db
@@ -75,7 +76,7 @@ def test_one_type_that_is_unavailable_does_not_hold_up_the_others(stage: Stage) 
     feed = stage.read()
 
     assert stored("service_connected_clients") == [2]
-    assert (feed.troubles, feed.cause) == ({USED: "try again"}, "")
+    assert (feed.troubles, feed.cause) == ({USED: "unavailable"}, "")
 
 
 def test_what_an_unavailable_type_missed_is_asked_for_later(stage: Stage) -> None:
@@ -115,13 +116,22 @@ def test_an_emulator_that_is_unplugged_is_told_with_its_time(stage: Stage) -> No
     assert stored("service_used_memory") == [1]
 
 
-def test_slow_answers_end_a_round_in_time(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monitoring, "TIMEOUT_SECONDS", 0.05)
+def test_slow_answers_end_a_round_in_time(stage: Stage, settings: Settings) -> None:
+    settings.CLOUD_CALL_TIMEOUT_SECONDS = 0.05
     stage.emulator.faults.slow(SERIES, 30)
 
     feed = stage.read()
 
     assert feed.cause == "slow"
+
+
+def test_types_that_all_fail_in_passing_make_the_service_unavailable(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "COLLECTED", [metric for metric in FEW if metric.type == USED])
+    stage.emulator.faults.unavailable(SERIES)
+
+    assert stage.read().cause == "unavailable"
 
 
 def test_a_permission_that_is_missing_is_named(stage: Stage) -> None:

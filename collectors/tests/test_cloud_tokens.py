@@ -90,6 +90,17 @@ def test_an_ended_token_is_not_used(source: TokenSource, google: TokenServer) ->
     assert "Invalid JWT Signature" in caught.value.sentence()
 
 
+def test_a_token_endpoint_that_nobody_reaches_is_told_with_what_to_check(google: TokenServer) -> None:
+    source = source_from(google, again_seconds=0)
+    google.stop()
+
+    with pytest.raises(ReadError) as caught:
+        source.text()
+    assert caught.value.cause is Cause.TOKEN_AWAY
+    assert "Connection" not in caught.value.sentence()
+    assert "port 443" in caught.value.sentence()
+
+
 def test_a_refused_token_is_renewed(source: TokenSource) -> None:
     source.refuse(source.text())
 

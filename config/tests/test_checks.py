@@ -32,6 +32,8 @@ def test_it_finds_nothing_wrong_with_the_defaults() -> None:
         ({"POLL_INTERVAL_SECONDS": 5, "POLL_TICK_SECONDS": 10}, "E004"),
         ({"POLL_TICK_SECONDS": 15}, "W002"),
         ({"READY_POLL_SECONDS": 20}, "W003"),
+        ({"CLOUD_LISTING_SECONDS": 120}, "W007"),
+        ({"CLOUD_CALL_TIMEOUT_SECONDS": 60}, "W007"),
         ({"RETENTION_RAW_DAYS": 365}, "W004"),
         ({"CSRF_TRUSTED_ORIGINS": ["watch.example.org"]}, "E005"),
         ({"TLS_IN_FRONT": True, "CSRF_TRUSTED_ORIGINS": ["https://a.example"], "DEBUG": True}, "E006"),

@@ -31,7 +31,6 @@ from alerts.tests.cast import channel, opened
 from alerts.tests.judged import rule
 from alerts.window import Window
 from collectors import tallies
-from collectors.cloud import clients
 from collectors.models import ClientReading, CommandSupport, NodeStatus, SlowEntry
 from collectors.tallies import COMMAND, ERROR, NodeTallies, Tally
 from collectors.tests.cast import cache_with_nodes
@@ -79,10 +78,10 @@ def one_connection() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def no_google(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_google(settings: Any) -> None:
     """Have tests of projects ask a port where nothing listens, once."""
     settings.GOOGLE_ENDPOINT = "127.0.0.1:1"
-    monkeypatch.setattr(clients, "RETRY_SECONDS", 0.001)
+    settings.CLOUD_RETRY_SECONDS = 0.001
 
 
 @pytest.fixture
