@@ -9,10 +9,12 @@ from datetime import datetime
 from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import AuditEntry, User
 from collectors import hot_keys, slot_readings
 from collectors.causes import sentence_of
+from collectors.cloud.known import services
 from collectors.hot_key_looks import HotKey
 from collectors.hot_key_reading import KEYS_KEPT
 from collectors.keyscan.reasons import Reason, words
@@ -21,9 +23,9 @@ from collectors.slot_readings import HotSlot
 from collectors.sources.slots import REDIS_SINCE, VALKEY_SINCE
 from collectors.targets import version_of
 from dashboard.refusals import Refusal, refusals
-from dashboard.templatetags.units import duration
+from dashboard.templatetags.units import duration, grouped
 from dashboard.watched import WatchedNode, nodes_of
-from fleet.models import Cache, Topology
+from fleet.models import Cache, Reach, Topology
 
 COMMANDS = ("CLUSTER SLOT-STATS", "HOTKEYS START", "OBJECT FREQ")
 MEASURES = (
@@ -129,7 +131,7 @@ def balance_of(cache: Cache, now: datetime | None = None) -> Balance:
         "" if slots else why_no_slots(cache, list(primaries.values()), refused),
         looks,
         hottest(looks),
-        why_no_keys(list(primaries.values())),
+        why_no_keys(cache, list(primaries.values())),
         refused,
     )
 
@@ -157,6 +159,8 @@ def hottest(looks: Sequence[KeyLookAt]) -> list[KeyRow]:
 
 
 def why_no_slots(cache: Cache, primaries: Sequence[WatchedNode], refused: Sequence[Refusal]) -> str:
+    if cache.reach == Reach.SERVICE:
+        return why_no_slots_from_here(cache)
     if cache.topology != Topology.CLUSTER:
         return _("Only clusters divide their keys into slots.")
     if any(refusal.command == COMMANDS[0] for refusal in refused):
@@ -166,14 +170,32 @@ def why_no_slots(cache: Cache, primaries: Sequence[WatchedNode], refused: Sequen
     return _("Not read yet: slots are read every %s.") % duration(settings.SLOTS_INTERVAL_SECONDS)
 
 
+def why_no_slots_from_here(cache: Cache) -> str:
+    """Say what Google tells of the slots of a cache whose nodes are not read."""
+    service = services([cache.pk]).get(cache.pk)
+    if service and not service.facts.is_cluster:
+        return _("Only clusters divide their keys into slots.")
+    unread = _("The nodes are not reached from here, and only they can tell how their slots are used.")
+    if service is None or service.facts.shards is None:
+        return unread
+    words = ngettext(
+        "Google tells of %(count)s shard that shares the slots.",
+        "Google tells of %(count)s shards that share the slots.",
+        service.facts.shards,
+    )
+    return f"{unread} {words % {'count': grouped(service.facts.shards)}}"
+
+
 def tells_slots(facts: dict[str, str]) -> bool:
     if valkey := facts.get("valkey_version"):
         return version_of(valkey) >= VALKEY_SINCE
     return version_of(facts.get("redis_version", "")) >= REDIS_SINCE
 
 
-def why_no_keys(primaries: Sequence[WatchedNode]) -> str:
+def why_no_keys(cache: Cache, primaries: Sequence[WatchedNode]) -> str:
     """Return why no key's use can be told, empty where it can."""
+    if cache.reach == Reach.SERVICE:
+        return _("The nodes are not reached from here, and only they can tell which keys are used most.")
     if any(hot_keys.can_track(primary.facts) or hot_keys.counts_frequency(primary.facts) for primary in primaries):
         return ""
     policies = sorted({policy for primary in primaries if (policy := primary.facts.get("maxmemory_policy"))})
@@ -187,6 +209,8 @@ def look_now(by: User, cache: Cache) -> str:
     """Look for hot keys on demand; return why that is not possible now, "" where somebody looked."""
     if cache.is_paused:
         return words(Reason.PAUSED_CACHE, {})
+    if cache.reach == Reach.SERVICE:
+        return why_no_keys(cache, ())
     if not hot_keys.look(cache.pk):
         return _("The keys were looked at just now, or are being looked at. Wait ten seconds.")
     AuditEntry.record(by, "hot-keys.look", cache.name)

@@ -15,7 +15,7 @@ from collectors.keyscan.models import ScanMetric
 from dashboard.readiness.inputs import Inputs, Measured, Origin
 from dashboard.watched import WatchedNode, nodes_of
 from fleet.addresses import AddressError
-from fleet.models import Cache, Login, Topology
+from fleet.models import Cache, Login, Reach, Topology
 
 # Figures of nodes that are older than this tell of the past.
 FRESH = timedelta(minutes=10)
@@ -86,6 +86,7 @@ def inputs_of(known: Known) -> Inputs:
         now=known.now,
         product=facts.product if facts else "",
         is_clustered=facts.is_cluster if facts else known.cache.topology == Topology.CLUSTER,
+        is_reached=known.cache.reach == Reach.NODES,
         node_type=facts.node_type if facts else "",
         shards=shards,
         replicas_per_shard=replicas,

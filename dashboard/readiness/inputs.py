@@ -57,6 +57,8 @@ class Inputs:
     product: str = ""
     # Whether it has slots, which move when it scales.
     is_clustered: bool = False
+    # Whether its nodes are read from here, so that their keys can be scanned.
+    is_reached: bool = True
     node_type: str = ""
     shards: int | None = None
     replicas_per_shard: int | None = None

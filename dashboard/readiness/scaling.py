@@ -45,7 +45,7 @@ def biggest_key(inputs: Inputs) -> Verdict:
     limit = _("under 128 MB (%(bytes)s)") % {"bytes": bytes_size(BIGGEST_KEY)}
     found = inputs.biggest_key
     if found is None:
-        return unknown(_("No complete scan of the keys yet: run one to know."), limit)
+        return unknown(why_no_scan(inputs), limit)
     age = inputs.now - found.at if found.at else timedelta()
     told = {"age": duration(max(1, round(age.total_seconds())))}
     if found.value >= BIGGEST_KEY:
@@ -57,6 +57,15 @@ def biggest_key(inputs: Inputs) -> Verdict:
     else:
         mark, sentence = Mark.READY, _("Every slot can move. Scanned %(age)s ago.") % told
     return Verdict(mark, bytes_size(found.value), limit, sentence, (found,))
+
+
+def why_no_scan(inputs: Inputs) -> str:
+    if inputs.is_reached:
+        return _("No complete scan of the keys yet: run one to know.")
+    return _(
+        "It cannot be known from here: keys are scanned on the nodes, which are not reached. Run memkeys on a machine"
+        " that reaches them, or let Shardwatch reach them."
+    )
 
 
 def load(inputs: Inputs) -> Verdict:

@@ -15,8 +15,9 @@ from collectors.models import CommandSupport, HotKeyReading, HotKeyTurn, NodeFac
 from collectors.tests.cast import cache_with_nodes
 from dashboard.balance import Figure, balance_of, figures_of
 from dashboard.tests.api import call
+from dashboard.tests.service_cast import in_cloud
 from dashboard.tests.test_fleet import HOSTILE, sampled
-from fleet.models import Cache, Node, Shard, Topology
+from fleet.models import Cache, Node, Reach, Shard, Topology
 from launcher.valkey import Valkey
 
 pytestmark = pytest.mark.django_db
@@ -158,6 +159,46 @@ def test_servers_outside_a_cluster_have_no_slots(cache: Cache) -> None:
     Cache.objects.update(topology=Topology.STANDALONE)
 
     assert "Only clusters divide their keys into slots" in page()
+
+
+@pytest.fixture
+def far(db: None) -> Cache:
+    """A cache of which Cloud Monitoring alone tells."""
+    return Cache.objects.create(name="game", address="redis://10.0.0.3:6379", reach=Reach.SERVICE)
+
+
+@pytest.mark.parametrize(
+    ("shards", "words"),
+    [(3, "Google tells of 3 shards that share the slots"), (1, "Google tells of 1 shard that shares the slots")],
+)
+def test_a_cluster_that_is_not_reached_says_so_and_what_google_tells(far: Cache, shards: int, words: str) -> None:
+    in_cloud(far, shard_count=shards)
+
+    for told in (page(), api()["slots_absent"]):
+        assert "The nodes are not reached from here, and only they can tell how their slots are used" in told
+        assert words in told
+        assert "Only clusters divide" not in told
+
+
+def test_a_cluster_that_no_project_knows_any_more_is_no_other_kind_of_cache(far: Cache) -> None:
+    assert api()["slots_absent"].endswith("how their slots are used.")
+
+
+def test_an_instance_without_shards_has_no_slots_either_where_it_is_not_reached(far: Cache) -> None:
+    in_cloud(far, "redis")
+
+    assert "Only clusters divide their keys into slots" in page()
+
+
+def test_keys_of_nodes_that_are_not_reached_are_neither_told_nor_looked_for(far: Cache) -> None:
+    in_cloud(far)
+    client = client_of(Role.OPERATOR)
+
+    answer = client.post("/caches/game/balance/look/", follow=True).content.decode()
+
+    assert answer.count("only they can tell which keys are used most") == 2
+    assert LFU_NEEDED not in answer
+    assert not HotKeyTurn.objects.exists()
 
 
 def test_it_merges_the_keys_of_all_primaries(cache: Cache) -> None:

@@ -27,7 +27,7 @@ from dashboard.tests.scan_cast import scanned_cache, stored
 from dashboard.tests.service_cast import REDIS, SNAPSHOTS, VALKEY, in_cloud
 from dashboard.tests.test_fleet import sampled
 from dashboard.watched import WatchedNode
-from fleet.models import Cache
+from fleet.models import Cache, Reach
 
 GIB = 2**30
 BUSY: dict[str, Any] = {
@@ -236,6 +236,14 @@ def test_it_reads_what_is_stored() -> None:
     assert SERVICE_METRICS[0].name == "service_cpu_utilization"
     assert (found.cpu_primary and found.cpu_primary.value, found.cpu_replica) == (0.42, None)
     assert (found.used_bytes and found.used_bytes.value, found.node_type) == (GIB, "HIGHMEM_MEDIUM")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("reach", [Reach.NODES, Reach.SERVICE])
+def test_it_knows_whether_the_nodes_are_reached(reach: Reach) -> None:
+    cache = Cache.objects.create(name="carts", address="redis://10.0.0.3", reach=reach)
+
+    assert gather([cache], timezone.now())[cache.pk].is_reached is (reach == Reach.NODES)
 
 
 @pytest.mark.django_db

@@ -143,6 +143,19 @@ def test_a_key_of_128_mb_keeps_its_slot_where_it_is(size: float, days: float, ex
     assert mark("biggest-key", **CLUSTER, biggest_key=seen(size, days)) == expected
 
 
+@pytest.mark.parametrize(
+    ("is_reached", "words"),
+    [(True, "run one to know"), (False, "It cannot be known from here")],
+    ids=["reached", "not reached"],
+)
+def test_a_key_that_nobody_scanned_is_not_known(is_reached: bool, words: str) -> None:
+    verdict = judged("biggest-key", **CLUSTER, biggest_key=None, is_reached=is_reached).verdict
+
+    assert verdict.mark == Mark.UNKNOWN
+    assert words in verdict.sentence
+    assert ("memkeys" in verdict.sentence) is not is_reached
+
+
 def test_a_key_is_told_with_the_age_of_its_scan() -> None:
     assert "Scanned 2 d ago" in judged("biggest-key", **CLUSTER, biggest_key=seen(5, 2)).verdict.sentence
 
@@ -271,7 +284,7 @@ def test_a_cluster_that_is_well_is_ready_in_every_part() -> None:
 
 @pytest.mark.parametrize("missing", [field.name for field in fields(Inputs) if field.name not in {"now", "product"}])
 def test_each_number_that_is_missing_is_missed(missing: str) -> None:
-    unknowing = {"system_memory", "is_clustered"}
+    unknowing = {"system_memory", "is_clustered", "is_reached"}
     gone: dict[str, Any] = {missing: "" if missing == "node_type" else None}
 
     found = check(whole(**gone))
