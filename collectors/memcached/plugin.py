@@ -5,13 +5,18 @@ read; no table is touched.
 """
 
 import re
+import socket
 import ssl
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import unquote, urlsplit
 
 import pymysql
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from collectors.connections import Access, tls_context
@@ -21,7 +26,7 @@ from fleet.models import Cache
 from fleet.registration import is_host
 from fleet.secrets import SecretUnreadableError
 
-DEFAULT_PORT, TIMEOUT_SECONDS = 3306, 5
+DEFAULT_PORT = 3306
 SCHEMES = {"mysql": False, "mysqls": True}
 QUERY = (
     "SHOW GLOBAL VARIABLES WHERE Variable_name LIKE 'daemon\\_memcached\\_%' OR Variable_name LIKE 'innodb\\_api\\_%'"
@@ -82,32 +87,63 @@ def read_variables(dsn: Dsn, context: ssl.SSLContext | None = None) -> dict[str,
     """Return the plugin's system variables. Raise PluginError where MySQL refuses, is away, or has no plugin.
 
     With a context MySQL must speak TLS and show a certificate that fits. Without one PyMySQL encrypts where MySQL
-    offers it, whoever that is.
+    offers it, whoever that is. However slowly MySQL answers, it is left after MYSQL_TIMEOUT_SECONDS.
     """
+    seconds, began = settings.MYSQL_TIMEOUT_SECONDS, time.monotonic()
     try:
-        with (
-            pymysql.connect(
-                host=dsn.host,
-                port=dsn.port,
-                user=dsn.user,
-                password=dsn.password,
-                connect_timeout=TIMEOUT_SECONDS,
-                read_timeout=TIMEOUT_SECONDS,
-                write_timeout=TIMEOUT_SECONDS,
-                autocommit=None,
-                ssl=context,
-            ) as connection,
-            connection.cursor() as cursor,
-        ):
-            cursor.execute(QUERY)
-            rows = cursor.fetchmany(VARIABLES_LIMIT)
+        with socket.create_connection((dsn.host, dsn.port), seconds) as sock, hung_up_after(sock, seconds):
+            rows = rows_of(dsn, sock, context)
     # PyMySQL lets errors of reading a packet through as they are.
     except (pymysql.Error, OSError, ValueError, LookupError, TypeError, AssertionError) as error:
+        if time.monotonic() - began >= seconds:
+            words = _("MySQL did not answer in full within %(seconds)g seconds. Check that it is one, and its load.")
+            raise PluginError(words % {"seconds": seconds}) from error
         raise PluginError(words_of(error, dsn.password)) from error
     found = {printable(row[0], 64): printable(row[1], VALUE_LIMIT) for row in rows if len(row) == 2}
     if not any(name.startswith("daemon_memcached_") for name in found):
         raise PluginError(_("This MySQL has no InnoDB memcached plugin: it tells no daemon_memcached settings."))
     return found
+
+
+def rows_of(dsn: Dsn, sock: socket.socket, context: ssl.SSLContext | None) -> Sequence[Sequence[object]]:
+    """Sign in over a connected socket and return the names and values of variables."""
+    seconds = settings.MYSQL_TIMEOUT_SECONDS
+    connection = pymysql.connect(
+        host=dsn.host,
+        port=dsn.port,
+        user=dsn.user,
+        password=dsn.password,
+        read_timeout=seconds,
+        write_timeout=seconds,
+        autocommit=None,
+        ssl=context,
+        defer_connect=True,
+    )
+    connection.connect(sock)
+    with connection, connection.cursor() as cursor:
+        cursor.execute(QUERY)
+        rows: Sequence[Sequence[object]] = cursor.fetchmany(VARIABLES_LIMIT)
+        return rows
+
+
+@contextmanager
+def hung_up_after(sock: socket.socket, seconds: float) -> Iterator[None]:
+    """Have a connection end by force: PyMySQL waits anew for each part of an answer, and pages wait for PyMySQL."""
+    # For TLS PyMySQL makes another object of the socket; this one stays on the same connection.
+    handle = sock.dup()
+
+    def hang_up() -> None:
+        with suppress(OSError):
+            handle.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        handle.close()
 
 
 def words_of(error: Exception, password: str) -> str:

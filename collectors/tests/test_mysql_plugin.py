@@ -1,5 +1,7 @@
 """The settings of MySQL's InnoDB memcached plugin, read from a double of a MySQL."""
 
+import socket
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from io import StringIO
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from pytest_django.fixtures import Settings
 
 from collectors import tasks
 from collectors.memcached import plugin
@@ -22,7 +25,7 @@ from collectors.memcached.plugin import (
 )
 from collectors.tests.certificates import Authority
 from collectors.tests.mysql import mysql
-from collectors.tests.peers import Peer, closed_port, says, speaks_first, stays_silent
+from collectors.tests.peers import Peer, Script, closed_port, says, speaks_first, stays_silent
 from fleet.engines import Engine
 from fleet.models import Cache
 from fleet.secrets import Secret
@@ -72,9 +75,9 @@ def test_the_settings_are_read(peer: PeerAt) -> None:
     ids=["denied", "no plugin", "nothing", "hangs up", "zeros", "web"],
 )
 def test_what_goes_wrong_is_told_without_the_password(
-    peer: PeerAt, monkeypatch: pytest.MonkeyPatch, script: object, words: str
+    peer: PeerAt, settings: Settings, script: object, words: str
 ) -> None:
-    monkeypatch.setattr(plugin, "TIMEOUT_SECONDS", 1)
+    settings.MYSQL_TIMEOUT_SECONDS = 1
 
     with pytest.raises(PluginError) as caught:
         read_variables(Dsn.of(dsn(peer(script))))
@@ -146,11 +149,20 @@ def test_a_bundle_without_a_certificate_is_told() -> None:
         read(trusting("mysqls://watch:secret@localhost:1", "nothing of use"))
 
 
-def test_a_silent_server_is_not_waited_for(peer: PeerAt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugin, "TIMEOUT_SECONDS", 1)
+def trickles(connection: socket.socket) -> None:
+    """Announce 64 kB and send them a byte at a time: never silent for long, and not done for minutes."""
+    connection.sendall(b"\xff\xff\x00\x00")
+    while True:
+        connection.sendall(b"\x0a")
+        time.sleep(0.01)
 
-    with pytest.raises(PluginError):
-        read_variables(Dsn.of(dsn(peer(stays_silent))))
+
+@pytest.mark.parametrize("script", [stays_silent, trickles], ids=["silent", "a byte at a time"])
+def test_no_server_is_waited_for_any_longer(peer: PeerAt, settings: Settings, script: Script) -> None:
+    settings.MYSQL_TIMEOUT_SECONDS = 0.3
+
+    with pytest.raises(PluginError, match=r"did not answer in full within 0\.3 seconds"):
+        read_variables(Dsn.of(dsn(peer(script))))
 
 
 @pytest.mark.parametrize(
