@@ -18,7 +18,7 @@ REGION = "asia-northeast1"
 ZONES = ("asia-northeast1-a", "asia-northeast1-b", "asia-northeast1-c")
 GIB = 1 << 30
 # Sundays at 18:00 UTC.
-WINDOW_DAY, WINDOW_HOUR = 6, 18
+WINDOW_DAY, WINDOW_HOUR, WINDOW_LENGTH = 6, 18, timedelta(hours=1)
 # Nobody is at home there, as behind a network that is not ours.
 FAR_AWAY = "10.0.0.3"
 VALKEY_PORT = 6379
@@ -33,9 +33,31 @@ def zones(count: int) -> list[str]:
 
 
 def next_window(now: datetime) -> datetime:
-    """Return when the next window for maintenance begins that is not today's."""
-    days = (WINDOW_DAY - now.weekday()) % 7 or 7
-    return (now + timedelta(days=days)).replace(hour=WINDOW_HOUR, minute=0, second=0, microsecond=0)
+    """Return when the window for maintenance begins that is open or comes next."""
+    days = (WINDOW_DAY - now.weekday()) % 7
+    begins = (now + timedelta(days=days)).replace(hour=WINDOW_HOUR, minute=0, second=0, microsecond=0)
+    return begins if now < begins + WINDOW_LENGTH else begins + timedelta(days=7)
+
+
+def planned(now: datetime) -> redis_v1.MaintenanceSchedule:
+    """Return the maintenance that is planned: the same until it is over, however often the demo starts meanwhile."""
+    begins = next_window(now)
+    return redis_v1.MaintenanceSchedule(
+        start_time=begins,
+        end_time=begins + WINDOW_LENGTH,
+        can_reschedule=True,
+        schedule_deadline_time=begins + timedelta(days=7),
+    )
+
+
+def plan_again(emulator: Emulator, now: datetime) -> None:
+    """Plan the session store's next maintenance once the last one is over."""
+    known = emulator.instances.get(Product.REDIS, name_of("instances", "sessions"))
+    if known.maintenance_schedule.end_time <= now:
+        # A copy: the one that is there may be on its way to somebody.
+        changed = redis_v1.Instance(known)
+        changed.maintenance_schedule = planned(now)
+        emulator.instances.add(Product.REDIS, changed)
 
 
 def weekly_window() -> list[dict[str, Any]]:
@@ -44,7 +66,6 @@ def weekly_window() -> list[dict[str, Any]]:
 
 def sessions(members: Sequence[Member], born: datetime) -> redis_v1.Instance:
     """Return the session store as Memorystore for Redis, with maintenance planned for the coming Sunday."""
-    window = next_window(datetime.now(UTC))
     return redis_v1.Instance(
         name=name_of("instances", "sessions"),
         display_name="Session store",
@@ -66,12 +87,7 @@ def sessions(members: Sequence[Member], born: datetime) -> redis_v1.Instance:
         transit_encryption_mode=redis_v1.Instance.TransitEncryptionMode.DISABLED,
         persistence_config={"persistence_mode": "RDB", "rdb_snapshot_period": "ONE_HOUR"},
         maintenance_policy={"weekly_maintenance_window": weekly_window()},
-        maintenance_schedule={
-            "start_time": window,
-            "end_time": window + timedelta(hours=1),
-            "can_reschedule": True,
-            "schedule_deadline_time": window + timedelta(days=7),
-        },
+        maintenance_schedule=planned(datetime.now(UTC)),
     )
 
 
@@ -142,7 +158,7 @@ def pages(port: int, discovery_port: int, born: datetime) -> memcache_v1.Instanc
         memcache_nodes=[node],
         state=kind.State.READY,
         discovery_endpoint=f"{HOST}:{discovery_port}",
-        maintenance_policy={"weekly_maintenance_window": [{**weekly_window()[0], "duration": timedelta(hours=1)}]},
+        maintenance_policy={"weekly_maintenance_window": [{**weekly_window()[0], "duration": WINDOW_LENGTH}]},
         create_time=born,
         update_time=born,
     )

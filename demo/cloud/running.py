@@ -84,6 +84,7 @@ def serve_fleet(
         say(f"{project.PROJECT} is served on {emulator.address}")
         while not ending.wait(LOOK_SECONDS) and home.members() == fleet:
             obey(home, emulator, say)
+            project.plan_again(emulator, datetime.now(UTC))
 
 
 def obey(home: Home, emulator: Emulator, say: Say) -> None:

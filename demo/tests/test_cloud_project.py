@@ -1,6 +1,6 @@
 """The demo's instances, as they stand in the emulator."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -33,16 +33,35 @@ def facts_of(product: Product, short_id: str) -> ServiceFacts:
 
 @pytest.mark.parametrize(
     ("today", "days"),
-    [("2026-03-02", 6), ("2026-03-07", 1), ("2026-03-08", 7)],
-    ids=["Monday", "Saturday", "Sunday"],
+    [
+        ("2026-03-02T09:15", 6),
+        ("2026-03-07T23:59", 1),
+        ("2026-03-08T00:01", 0),
+        ("2026-03-08T18:30", 0),
+        ("2026-03-08T19:00", 7),
+    ],
+    ids=["Monday", "before Sunday", "on Sunday", "in the window", "after it"],
 )
-def test_the_next_window_is_on_a_sunday_to_come(today: str, days: int) -> None:
-    now = datetime.fromisoformat(f"{today}T09:15:00+00:00")
+def test_the_next_window_stays_until_it_is_over(today: str, days: int) -> None:
+    now = datetime.fromisoformat(f"{today}:00+00:00")
 
     window = project.next_window(now)
 
     assert window.strftime("%A %H:%M:%S") == "Sunday 18:00:00"
     assert (window.date() - now.date()).days == days
+
+
+def test_maintenance_is_planned_again_once_it_is_over() -> None:
+    emulator = furnished()
+    name = project.name_of("instances", "sessions")
+    first = emulator.instances.get(Product.REDIS, name).maintenance_schedule.end_time
+
+    project.plan_again(emulator, first - timedelta(seconds=1))
+    kept = emulator.instances.get(Product.REDIS, name).maintenance_schedule.end_time
+    project.plan_again(emulator, first)
+
+    assert kept == first
+    assert emulator.instances.get(Product.REDIS, name).maintenance_schedule.end_time == first + timedelta(days=7)
 
 
 def test_zones_go_round() -> None:
