@@ -5,18 +5,31 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 from google.api_core import exceptions
+from pytest_django.fixtures import Settings
 
-from collectors.cloud.models import CloudProject
+from alerts import evaluate, pack
+from alerts.alert import Alert
+from alerts.models import Incident
+from collectors.cloud import collecting, discovery
+from collectors.cloud.feed import CloudFeed
+from collectors.cloud.known import services
+from collectors.cloud.latest import latest_of, standings
+from collectors.cloud.models import CloudInstance, CloudProject
 from collectors.cloud.products import Product
 from conftest import needed_program
+from dashboard.findings.projects import of_projects
 from demo.cloud import project, running
 from demo.layout import DemoError, Home, read_json
 from demo.tests.cloud import CONNECTED, SECONDS, BareClients, aggregation, asking
 from demo.tests.conftest import Demo
+from fleet.models import Cache
 from launcher.valkey import HOST, free_port
 from launcher.waiting import until
 
@@ -114,6 +127,87 @@ def test_it_is_unplugged_by_a_trouble_until_stop(demo: Demo, cloud: BareClients)
         cloud.redis.get_instance(name=project.name_of("instances", "sessions"), timeout=1)
     assert demo.ran("demo_trouble", "stop")[0] == 0
     assert until(lambda: listens(port_of(demo)), 10)
+
+
+MINUTE = timedelta(minutes=1)
+
+
+class Watch:
+    """The demo's project as workers keep it: listed, read and judged, at minutes that a test makes pass."""
+
+    def __init__(self) -> None:
+        self.project = CloudProject.objects.get(is_demo=True)
+        # Aligned figures end with a whole minute, and the first ones may be younger than the last of those.
+        self.at = timezone.now().replace(second=0, microsecond=0) + MINUTE
+
+    def listed(self) -> bool:
+        assert discovery.discover(self.project.pk, is_asked=True)
+        self.project.refresh_from_db()
+        return all(state["ok"] for state in self.project.state.values())
+
+    def read(self) -> CloudFeed:
+        for feed_id in collecting.due(self.at):
+            collecting.read(feed_id, self.at)
+        # As each commit does; a test is one transaction.
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE IF EXISTS cloud_landing")
+        return CloudFeed.objects.get(project_id=project.PROJECT)
+
+    def judged(self) -> set[str]:
+        """Return which rules have an alert that is not over."""
+        ids = list(Cache.objects.filter(cloud__project=self.project).values_list("pk", flat=True))
+        evaluate.evaluate(ids, int(self.at.timestamp()))
+        return set(Alert.objects.exclude(state="resolved").values_list("rule_key", flat=True))
+
+    def pass_minutes(self, *steps: int) -> set[str]:
+        """Read and judge after each of so many minutes; return the rules that had an alert meanwhile."""
+        alerted = set[str]()
+        for minutes in steps:
+            self.at += minutes * MINUTE
+            self.read()
+            alerted |= self.judged()
+        return alerted
+
+
+@pytest.fixture
+def watch(demo: Demo, cloud: BareClients, settings: Settings) -> Watch:
+    """The demo's project once figures of all its products are in, judged by the default rules."""
+    settings.CLOUD_RETRY_SECONDS, settings.ALERT_SKEW_SECONDS = 0.05, 86_400
+    pack.install()
+    assert until(lambda: CloudProject.objects.filter(is_demo=True).exists(), 10)
+    made = Watch()
+    assert made.listed()
+    fed = CloudInstance.objects.present().filter(cache__isnull=False)
+
+    def all_told() -> bool:
+        CloudFeed.objects.update(due_at=made.at)
+        return bool(made.read().newest_at) and set(latest_of([one.cache_id or 0 for one in fed], made.at)) == {
+            one.cache_id for one in fed
+        }
+
+    assert until(all_told, READY_SECONDS)
+    return made
+
+
+def test_unplugged_it_leaves_findings_and_no_alert_and_plugged_in_neither(demo: Demo, watch: Watch) -> None:
+    before, incidents = watch.judged(), Incident.objects.count()
+    assert of_projects(timezone.now()) == []
+
+    assert demo.ran("demo_trouble", "unplug")[0] == 0
+    listed, alerted = watch.listed(), watch.pass_minutes(1, 2, 4, 6, 8, 10)
+    (told,) = of_projects(timezone.now() + 3 * MINUTE)
+    far = Cache.objects.get(cloud__short_id="far-away")
+    standing = standings(services([far.pk]))[far.pk]
+    assert demo.ran("demo_trouble", "stop")[0] == 0
+    assert until(watch.listed, 20)
+
+    assert (listed, alerted - before, Incident.objects.count()) == (False, set(), incidents)
+    assert "not listed since" in told.sentence
+    assert "Google cannot be reached from here" in told.sentence
+    assert standing.is_away(watch.at)
+    assert of_projects(timezone.now() + 3 * MINUTE) == []
+    # The listing that succeeded has the figures read before their pause is over.
+    assert (watch.read().cause, standings(services([far.pk]))[far.pk].failing_since) == ("", None)
 
 
 def test_it_cannot_be_unplugged_where_it_does_not_run(own_demo: Demo) -> None:
