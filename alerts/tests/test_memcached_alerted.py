@@ -1,4 +1,4 @@
-"""A real Memcached from its first poll to its alerts: overloaded, full, and gone."""
+"""A real Memcached from its first poll to its alerts: nearly full of connections, overloaded, and gone."""
 
 import socket
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def rules(poller: Poller, settings: Settings) -> None:
     settings.ALERT_SKEW_SECONDS, poller.tick = 86_400, poll.current_tick() - 120
     pack.install()
     # What these tests are about, without the rest of the pack's windows.
-    chosen = ("node-down", "connections-rejected", "connections-near-limit", "evictions-heavy")
+    chosen = ("node-down", "connections-rejected", "connections-near-limit")
     Rule.objects.exclude(key__in=chosen).update(is_enabled=False)
 
 
@@ -50,6 +50,21 @@ def test_a_quiet_server_alerts_nobody(
     poller: Poller, cache_at: Callable[..., Cache], memcached_server: MemcachedFactory
 ) -> None:
     assert watch(poller, cache_at(memcached_server().url), 4) == set()
+
+
+@pytest.mark.usefixtures("rules")
+def test_connections_near_the_limit_are_alerted_on(
+    poller: Poller, cache_at: Callable[..., Cache], memcached_server: MemcachedFactory
+) -> None:
+    server = memcached_server("-c", "200")
+    cache = cache_at(server.url)
+    poller.tick -= 120
+
+    with ExitStack() as stack:
+        hold(stack, server, 170)
+        fired = watch(poller, cache, 10)
+
+    assert fired == {"connections-near-limit"}
 
 
 @pytest.mark.usefixtures("rules")
