@@ -6,8 +6,10 @@ from typing import Any
 
 import grpc
 import pytest
+from django.conf import settings
 
 from collectors.cloud import permissions
+from collectors.cloud.apis import AUTH, AUTHORITIES, LISTS, METRICS, Api
 from collectors.cloud.errors import CloudCause
 from collectors.cloud.models import CloudProject, Credentials
 from collectors.cloud.products import Product
@@ -15,6 +17,7 @@ from collectors.tests.certificates import Authority
 from collectors.tests.discovery_cast import Estate, estate
 
 EMAIL = "shardwatch@shop-prod.iam.gserviceaccount.com"
+DOCS = (settings.BASE_DIR / "docs" / "google-cloud.md").read_text(encoding="utf-8")
 # Nothing that a shell would take for more than a word.
 SAFE = re.compile(r"""[A-Za-z0-9 =/@.:,_"()-]+""")
 
@@ -177,3 +180,26 @@ def test_all_that_a_project_needs_is_known_before_it_is_added() -> None:
     roles = [command.partition("--role=")[2].split()[0] for command in found if "--role=" in command]
     assert roles == ["roles/memorystore.viewer", "roles/memcache.viewer", "roles/monitoring.viewer"]
     assert all(SAFE.fullmatch(command) for command in found)
+
+
+# docs/google-cloud.md
+
+
+@pytest.mark.parametrize("api", [*LISTS.values(), METRICS, AUTH, *AUTHORITIES.values()], ids=lambda api: str(api.key))
+def test_the_docs_name_what_each_call_needs(api: Api) -> None:
+    (row,) = [line for line in DOCS.splitlines() if line.startswith("|") and f"`{api.permission}`" in line]
+
+    assert api.is_own_role or f"`{api.role}`" in row
+    assert api is AUTH or f"(`{api.service}`)" in row
+
+
+def test_the_docs_print_the_commands_that_the_pages_print() -> None:
+    project = CloudProject(project_id="shop-prod", principal="EMAIL")
+
+    enabled, granted = list[str](), list[str]()
+    for command in permissions.needed(project) + permissions.commands(project, "EMAIL", [AUTH]):
+        (enabled if "enable" in command else granted).append(command)
+
+    assert set(granted) - set(DOCS.splitlines()) == set()
+    services = " ".join(command.split()[3] for command in enabled)
+    assert f"gcloud services enable {services} --project=shop-prod" in DOCS.splitlines()
