@@ -121,7 +121,6 @@ def asset() -> AppriseAsset:
         image_url_mask="",
         image_url_logo="",
         async_mode=False,
-        http_redirects=False,
         interpret_emojis=False,
         language="en",
         pem_autogen=False,
@@ -135,7 +134,6 @@ def hardened(service: NotifyBase, limits: Mapping[str, Any]) -> NotifyBase:
     """Return the service without what its address may have asked for: retries, waits, success whatever happens."""
     service.retry = 0
     service.optional = False
-    service.redirects = False
     service.verify_certificate = True
     service.persistent_storage = False
     service.request_rate_per_sec = 0

@@ -270,12 +270,12 @@ def test_plugins_that_act_on_this_machine_are_there_to_be_refused() -> None:
 
 
 def test_what_an_address_asks_for_is_taken_away() -> None:
-    made = service_of("json://example.org/?retry=5&optional=yes&verify=no&redirect=yes&rto=300&overflow=split")
+    made = service_of("json://example.org/?retry=5&optional=yes&verify=no&rto=300&overflow=split")
     assert not isinstance(made, str)
 
     found = hardened(made, LIMITS)
 
-    assert (found.retry, found.optional, found.redirects, found.verify_certificate) == (0, False, False, True)
+    assert (found.retry, found.optional, found.verify_certificate) == (0, False, True)
     assert (found.request_timeout, found.overflow_mode) == ((20.0, 20.0), "truncate")
 
 
