@@ -219,7 +219,7 @@ def test_without_an_answer_nobody_knows(
 @every_channel
 def test_an_answer_in_drips_ends_in_time(case: Case, line: Connect, settings: Settings) -> None:
     connected = line(case, peers.drips)
-    settings.DELIVERY_CONNECT_TIMEOUT_SECONDS = settings.DELIVERY_READ_TIMEOUT_SECONDS = 1.0
+    settings.DELIVERY_CONNECT_TIMEOUT_SECONDS = settings.DELIVERY_READ_TIMEOUT_SECONDS = 0.3
     began = time.monotonic()
 
     outcome = connected.deliver()

@@ -178,6 +178,7 @@ def test_a_channel_that_hangs_leaves_hands_for_the_others(pagerduty: Service, se
         ours = next(future for future, claim in running.items() if claim.delivery.incident_id == last.pk)
         assert isinstance(ours.result()[0], Accepted)
         assert time.monotonic() - began < settings.DELIVERY_READ_TIMEOUT_SECONDS
+        pagerduty.hang_up()
 
 
 def test_settings_that_no_key_opens_break_the_channel() -> None:

@@ -15,15 +15,15 @@ from shardwatch_client.memory import Memory
 OFF = answers(can_use=False, percent=0, revision=2, ttl_seconds=1)
 PATIENCE_SECONDS = 20.0
 
-Opens = Callable[[], Switches]
+Opens = Callable[..., Switches]
 
 
 @pytest.fixture
 def opened(wishes: Wishes) -> Iterator[Opens]:
     every: list[Switches] = []
 
-    def open_switches() -> Switches:
-        options = python_options(wishes, None)
+    def open_switches(**changes: int) -> Switches:
+        options = python_options(replace(wishes, **changes), None)
         every.append(Switches(replace(options, clock=Options.clock)))
         return every[-1]
 
@@ -112,7 +112,8 @@ def test_its_key_stays_out_of_logs(wishes: Wishes) -> None:
 def test_what_cannot_be_renewed_is_logged_and_tried_again(
     opened: Opens, shardwatch: ScriptedShardwatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    switches = opened()
+    # The first question waits twice as long for an answer.
+    switches = opened(milliseconds=500)
     broken = switches._keeper.renew
     switches._keeper.renew = lambda: 1 / 0  # type: ignore[method-assign, assignment, return-value]
 
