@@ -55,7 +55,7 @@ def pairs(listed: str) -> str:
     Takes the parameters: node ids, start less LOOK_BACK, end. Only columns that the text of the
     expressions names are carried.
     """
-    if "dt" not in listed:
+    if "dt" not in listed and "prev_at" not in listed:
         return f"SELECT node_id, at, {listed} FROM sample s {_plan(listed)} WHERE {_BETWEEN}"
     lags = "".join(f", lag({name}) OVER w AS prev_{name}" for name in PREVIOUS if f"prev_{name}" in listed)
     carried = "".join(f", {name}" for name in HOT_NAMES if name in listed and name != "read_after_ms")
@@ -213,13 +213,25 @@ def _as_rolled(metrics: Sequence[Shown]) -> str:
     return ", 1 AS samples" + "".join(f", v{i} AS low{i}, v{i} AS high{i}" for i in range(len(metrics)))
 
 
-def measured(tier: str, metrics: Sequence[Shown], with_primary: bool) -> tuple[str, timedelta]:
-    """Return SQL over raw samples or details, and how long before the piece it must begin for rates."""
+def measured(
+    tier: str, metrics: Sequence[Shown], with_primary: bool, with_spans: bool = False
+) -> tuple[str, timedelta]:
+    """Return SQL over raw samples or details, and how long before the piece it must begin for rates.
+
+    A `span` is the seconds since the sample before, which each rate holds for.
+    """
     if tier == "detail":
-        return _detail(metrics, with_primary), LOOK_BACK * 3
+        spans = f", {_span('lag(at) OVER w')}" if with_spans else ""
+        return _detail(metrics, with_primary, spans), LOOK_BACK * 3
     listed = ", ".join(f"({metric.sql})::float8 AS v{i}" for i, metric in enumerate(metrics))
     listed += ", is_primary AS was_primary" if with_primary else ""
-    return pairs(listed), LOOK_BACK if "dt" in listed else timedelta(0)
+    # In the window that rates have already: a second one would sort all samples again.
+    listed += f", {_span('prev_at')}" if with_spans else ""
+    return pairs(listed), LOOK_BACK if with_spans or "dt" in listed else timedelta(0)
+
+
+def _span(before: str) -> str:
+    return f"LEAST(date_part('epoch', at - {before}), {rates.RATE_GAP_SECONDS}) AS span"
 
 
 def _rolled(tier: str, metrics: Sequence[Shown], with_primary: bool) -> str:
@@ -231,11 +243,11 @@ def _rolled(tier: str, metrics: Sequence[Shown], with_primary: bool) -> str:
     return f"SELECT node_id, at, samples{columns}{primary} FROM {TABLE[tier]} WHERE {_BETWEEN}"
 
 
-def _detail(metrics: Sequence[Shown], with_primary: bool) -> str:
+def _detail(metrics: Sequence[Shown], with_primary: bool, more: str) -> str:
     columns = "".join(f", ({_detail_value(metric)}) AS v{i}" for i, metric in enumerate(metrics))
     primary = ", (SELECT role = 'primary' FROM fleet_node WHERE id = node_id) AS was_primary" if with_primary else ""
     return (
-        f"SELECT node_id, at{columns}{primary} FROM detail WHERE {_BETWEEN}"
+        f"SELECT node_id, at{columns}{primary}{more} FROM detail WHERE {_BETWEEN}"
         " WINDOW w AS (PARTITION BY node_id ORDER BY at)"
     )
 

@@ -15,7 +15,6 @@ from django.conf import settings
 
 from collectors.cursors import raw_cursor
 from collectors.metrics.lookup import Shown, shown
-from collectors.rates import RATE_GAP_SECONDS
 from collectors.series_sql import measured
 
 Values = dict[int, float]
@@ -91,11 +90,10 @@ def _read_tier(
     tier: str, ids: list[int], at: datetime, seconds: int, readings: Sequence[Reading], metrics: Sequence[Shown]
 ) -> dict[Reading, Values]:
     position = {metric.name: f"v{index}" for index, metric in enumerate(metrics)}
-    source, back = measured(tier, metrics, with_primary=False)
+    with_spans = any(reading.how in {Read.RATE, Read.INCREASE} for reading in readings)
+    source, back = measured(tier, metrics, with_primary=False, with_spans=with_spans)
     start, end = at - timedelta(seconds=seconds), at + timedelta(microseconds=1)
     columns = ", ".join(aggregate(reading, position[reading.metric]) for reading in readings)
-    if any(reading.how in {Read.RATE, Read.INCREASE} for reading in readings):
-        source = _with_spans(source)
     sql = f"SELECT node_id, {columns} FROM ({source}) AS v WHERE at > %s GROUP BY node_id"
     with raw_cursor() as cursor:
         cursor.execute(sql, [ids, start - back, end, start], binary=True, prepare=True)
@@ -104,14 +102,6 @@ def _read_tier(
         reading: {row[0]: row[index] for row in rows if row[index] is not None}
         for index, reading in enumerate(readings, start=1)
     }
-
-
-def _with_spans(source: str) -> str:
-    """Return SQL that adds `span` to samples: the seconds since the one before, which each rate holds for."""
-    return (
-        "SELECT *, LEAST(date_part('epoch', at - lag(at) OVER (PARTITION BY node_id ORDER BY at)),"
-        f" {RATE_GAP_SECONDS}) AS span FROM ({source}) AS measured"
-    )
 
 
 def aggregate(reading: Reading, value: str, *, is_late: bool = False) -> str:
