@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from math import prod
 
 from django.utils.translation import gettext as _
 
@@ -40,7 +41,10 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def parse(lines: Iterable[str]) -> tuple[Matcher, ...]:
-    """Return the matchers of lines, blank ones left out. Raise MatcherError for what cannot be read."""
+    """Return the matchers of lines, blank ones left out. Raise MatcherError for what cannot be read.
+
+    What is kept already is read as it is; what a person gives goes through `typed`.
+    """
     found = tuple(_one(line) for line in lines if line.strip())
     if len(found) > LIMIT:
         raise MatcherError(_("Give at most %(limit)d matchers.") % {"limit": LIMIT})
@@ -60,8 +64,20 @@ def _one(line: str) -> Matcher:
     return matcher
 
 
-# A pattern with a repeated repetition can take for ever on a label that a stranger chose.
-NESTED = re.compile(r"\([^()]*[*+}][^()]*\)\s*[*+{]")
+# A group that is repeated can take for ever on a label that a stranger chose; so can many repetitions in a row.
+REPEATED_GROUP = re.compile(r"\)\s*(?:[*+]|\{(?![1-4]\}))")
+FEW_TIMES = re.compile(r"\)\s*\{")
+REPETITION = re.compile(r"[*+?]|\{(\d*),(\d*)\}")
+LONGEST, WAYS = 64, 1_000_000
+
+
+def typed(lines: Iterable[str]) -> tuple[Matcher, ...]:
+    """Return the matchers of lines that a person gives; raise MatcherError for what takes too long to compare, too."""
+    found = parse(lines)
+    for matcher in found:
+        if "~" in matcher.sign:
+            _check_cost(matcher.value)
+    return found
 
 
 def _check_pattern(text: str) -> None:
@@ -71,8 +87,25 @@ def _check_pattern(text: str) -> None:
         raise MatcherError(
             _("“%(text)s” is no regular expression: %(error)s.") % {"text": text[:80], "error": error}
         ) from error
-    if NESTED.search(text):
-        raise MatcherError(_("“%(text)s” repeats a repetition; write it more simply.") % {"text": text[:80]})
+
+
+def _check_cost(text: str) -> None:
+    """Alerts wait until all patterns were compared: one that may take long would keep everybody from being told."""
+    ways = prod(map(_ways, REPETITION.finditer(text))) ** (4 if FEW_TIMES.search(text) else 1)
+    if REPEATED_GROUP.search(text) or ways > WAYS:
+        raise MatcherError(
+            _("“%(text)s” repeats a group, or too many things; write it more simply, or as several matchers.")
+            % {"text": text[:80]}
+        )
+
+
+def _ways(repetition: re.Match[str]) -> int:
+    """Return how many lengths a repetition may have, of a label of usual length."""
+    if repetition[0] == "?":
+        return 2
+    least, most = repetition[1] or "0", repetition[2] or str(LONGEST)
+    is_bounded = repetition[0].startswith("{") and len(least) < 5 and len(most) < 5
+    return min(max(int(most) - int(least) + 1, 1), LONGEST) if is_bounded else LONGEST
 
 
 def fit(matchers: Iterable[Matcher], labels: Mapping[str, str]) -> bool:

@@ -105,7 +105,7 @@ def check(route: Route) -> None:
     if not 1 <= len(route.name) <= 100:
         raise ValidationError({"name": _("Give a name of 1 to %(limit)d characters.") % {"limit": 100}})
     try:
-        route.matchers = [str(matcher) for matcher in matchers.parse(route.matchers)]
+        route.matchers = [str(matcher) for matcher in matchers.typed(route.matchers)]
     except MatcherError as error:
         raise ValidationError({"matchers": str(error)}) from error
     if route.parent_id is None and route.matchers:

@@ -1,6 +1,6 @@
 """Making and ending silences, with the audit: what the pages and the API do."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from django.core.exceptions import ValidationError
@@ -18,8 +18,8 @@ from collectors.event import Event
 
 COMMENT_LIMIT = 500
 LONGEST = timedelta(days=366)
-# What a preview counts of the past, the newest first.
-LATELY, COUNTED = timedelta(days=7), 20_000
+# What a preview counts of the present, and of the past, the newest first.
+PREVIEWED, LATELY, COUNTED = 5_000, timedelta(days=7), 20_000
 # A silence without an end is one that everybody forgets.
 EARLIEST = timedelta(days=1)
 
@@ -27,7 +27,7 @@ EARLIEST = timedelta(days=1)
 def parsed(lines: Sequence[str]) -> tuple[Matcher, ...]:
     """Return the matchers of lines. Raise ValidationError where one cannot be read, or none is left."""
     try:
-        found = matchers.parse(lines)
+        found = matchers.typed(lines)
     except MatcherError as error:
         raise ValidationError({"matchers": str(error)}) from error
     if not found:
@@ -40,11 +40,18 @@ def hidden(found: Sequence[Matcher], alerts: Iterable[Alert]) -> list[Alert]:
     return [alert for alert in alerts if matchers.fit(found, labels_of(alert))]
 
 
-def hidden_lately(found: Sequence[Matcher], now: datetime) -> int:
-    """Return how often in the last week an alert began to fire that such a silence would have hidden."""
+def hidden_now(found: Sequence[Matcher]) -> list[Alert]:
+    return hidden(found, Alert.objects.active().select_related("rule", "cache")[:PREVIEWED])
+
+
+def hidden_lately(found: Sequence[Matcher], now: datetime, lasts: Callable[[datetime], bool] = lambda _at: True) -> int:
+    """Return how often in the last week an alert began to fire that such a silence would have hidden.
+
+    `lasts` tells whether it would have been in force at a time.
+    """
     begun = Transition.objects.filter(at__gt=now - LATELY, at__lte=now, state__in=FIRING_STATES)
     rows = begun.exclude(was__in=FIRING_STATES).select_related("alert").order_by("-at", "-pk")[:COUNTED]
-    return sum(matchers.fit(found, labels_of(row.alert) | {"severity": row.severity}) for row in rows)
+    return sum(matchers.fit(found, labels_of(row.alert) | {"severity": row.severity}) and lasts(row.at) for row in rows)
 
 
 def add(

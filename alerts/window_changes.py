@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from accounts.models import AuditEntry, User
-from alerts import hours
+from alerts import hours, silence_changes
 from alerts.silence_changes import checked_comment, parsed
 from alerts.text import storable
 from alerts.window import Window
@@ -56,6 +56,12 @@ def add(by: User, window: Window, comment: str) -> Window:
         window.save()
         AuditEntry.record(by, "window.add", ", ".join(window.matchers)[:200], until=window.until.isoformat())
     return window
+
+
+def would_hide(window: Window, now: datetime) -> dict[str, int]:
+    """Return how many alerts of now fit a window, and how many began to fire in its hours of the last week."""
+    count = len(silence_changes.hidden_now(window.parsed))
+    return {"count": count, "lately": silence_changes.hidden_lately(window.parsed, now, window.weekly.covers)}
 
 
 def delete(by: User, window: Window) -> None:

@@ -16,7 +16,6 @@ from accounts.access import signed_in
 from accounts.api_auth import callers
 from accounts.models import Role
 from alerts import silence_changes
-from alerts.alert import Alert
 from alerts.silence import Silence
 from collectors.event import Event
 from collectors.series import RangeError
@@ -28,7 +27,7 @@ from dashboard.api.series import moment
 
 router = Router(tags=["silences"], auth=callers())
 operators = callers(Role.OPERATOR)
-PREVIEWED, LISTED = 5_000, 100
+LISTED = 100
 Line = Annotated[str, Field(min_length=1, max_length=300, pattern=NO_NUL, examples=["cache=game-*"])]
 Lines = Annotated[list[Line], Field(min_length=1, max_length=20, description="All must fit: =, !=, =~, !~.")]
 When = Annotated[str, Field(min_length=1, max_length=40, description="ISO 8601 (UTC where no zone is given).")]
@@ -102,9 +101,8 @@ def add_silence(request: HttpRequest, body: NewSilence) -> Status[Silence]:
     summary="Show what such a silence would hide now",
 )
 def preview_silence(request: HttpRequest, body: Matchers) -> dict[str, Any]:
-    alerts = Alert.objects.active().select_related("rule")[:PREVIEWED]
     found = silence_changes.parsed(body.matchers)
-    hidden = silence_changes.hidden(found, alerts)
+    hidden = silence_changes.hidden_now(found)
     lately = silence_changes.hidden_lately(found, timezone.now())
     return {"count": len(hidden), "lately": lately, "alerts": [alert_answer(alert) for alert in hidden[:LISTED]]}
 

@@ -66,8 +66,10 @@ class WindowList(Schema):
     windows: list[WindowAnswer]
 
 
-class Occurrences(Schema):
+class WindowPreview(Schema):
     coming: list[Occurrence]
+    count: int = Field(description="Alerts that are active now and fit, whatever the hour.")
+    lately: int = Field(description="Alerts that began to fire in its hours of the last 7 days and fit.")
 
 
 @router.get(
@@ -91,13 +93,14 @@ def add_window(request: HttpRequest, body: NewWindow) -> Status[dict[str, Any]]:
 
 @router.post(
     "/preview",
-    response={200: Occurrences, **problems(413, 415)},
+    response={200: WindowPreview, **problems(413, 415)},
     operation_id="preview_window",
-    summary="Show when such a window would come",
+    summary="Show when such a window would come, and what it would hide",
 )
 def preview_window(request: HttpRequest, body: Weekly) -> dict[str, Any]:
     now = timezone.now()
-    return {"coming": occurrences(body.built(now), now)}
+    made = body.built(now)
+    return {"coming": occurrences(made, now), **window_changes.would_hide(made, now)}
 
 
 @router.delete(

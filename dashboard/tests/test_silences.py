@@ -9,10 +9,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEntry, Role
 from accounts.tests.cast import client_of
-from alerts import telling
-from alerts.alert import Transition
+from alerts import matchers, silence_changes, telling
+from alerts.alert import Alert, Transition
 from alerts.models import Delivery
 from alerts.silence import Silence
+from alerts.tests.cast import AT
 from collectors.event import Event, Kind
 from dashboard.silence_form import proposal
 from dashboard.tests.alert_cast import firing, incident, told
@@ -140,7 +141,7 @@ def test_a_proposal_without_a_time_leaves_it_open(time: str) -> None:
         ({"matchers": ""}, "required"),
         ({"matchers": "cache"}, "cannot be read"),
         ({"matchers": "cache=~("}, "no regular expression"),
-        ({"matchers": "cache=~(a+)+"}, "repeats a repetition"),
+        ({"matchers": "cache=~(a+)+"}, "repeats a group"),
         ({"matchers": "\n".join(f"l{number}=x" for number in range(21))}, "at most 20"),
         ({"comment": ""}, "required"),
         ({"comment": "  "}, "required"),
@@ -253,3 +254,49 @@ def test_the_preview_counts_what_it_would_have_hidden_lately() -> None:
     assert "would have hidden 0 alerts" in preview("cache%3Dshop")
     assert "would have hidden 0 alerts" in preview("severity%3Dcritical")
     assert "would have hidden 1 alert that" in preview("severity%3Dwarning")
+
+
+def began(days: float, state: str = "firing", was: str = "", severity: str = "critical") -> None:
+    """Write down of the only alert that it changed so many days ago."""
+    at, alert = timezone.now() - timedelta(days=days), Alert.objects.get()
+    Transition.objects.create(alert=alert, at=at, state=state, was=was, severity=severity, reason="threshold")
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("cache=game", 5),
+        ("cache=g*", 5),
+        ("severity=critical", 3),
+        ("severity=warning", 2),
+        ("cache!=game", 0),
+        ("node=~127.*", 5),
+        ("rule=memory", 5),
+        ("rule=other", 0),
+    ],
+)
+def test_the_figure_of_the_week_is_what_a_person_would_count(line: str, count: int) -> None:
+    firing()
+    Transition.objects.all().delete()
+    # Five that began to fire in the week ...
+    for days, severity in ((0, "critical"), (1, "critical"), (3, "warning"), (6.5, "critical"), (6.99, "warning")):
+        began(days, severity=severity)
+    # ... and what is no beginning, or too old.
+    began(7.01)
+    began(2, state="pending")
+    began(2, state="resolved", was="firing")
+    began(2, state="recovering", was="firing")
+    began(2, state="firing", was="recovering")
+    began(2, state="flapping", was="firing")
+
+    assert silence_changes.hidden_lately(matchers.parse([line]), timezone.now()) == count
+
+
+def test_what_fits_now_is_counted_pending_or_firing() -> None:
+    firing()
+    given = {"rule_key": "soon", "target": "c1", "cache_name": "game", "labels": {"cache": "game"}}
+    for state in ("pending", "resolved"):
+        Alert.objects.create(**given | {"target": state}, state=state, began_at=AT, judged_at=AT)
+
+    assert len(silence_changes.hidden_now(matchers.parse(["cache=game"]))) == 2
+    assert len(silence_changes.hidden_now(matchers.parse(["rule=soon"]))) == 1

@@ -1,6 +1,6 @@
 """The page and the API of maintenance windows."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +8,10 @@ from django.utils import timezone
 
 from accounts.models import Role
 from accounts.tests.cast import client_of
+from alerts import window_changes
+from alerts.alert import Transition
 from alerts.window import Window
+from dashboard.tests.alert_cast import firing
 from dashboard.tests.api import call
 
 pytestmark = pytest.mark.django_db
@@ -78,6 +81,45 @@ def test_it_shows_the_next_ten_times_while_one_types() -> None:
     assert seen.count("<li>") == 10
 
 
+# A Sunday on which clocks in Berlin go forward at two, and the one before; in UTC.
+@pytest.mark.parametrize(
+    ("began", "is_counted"),
+    [
+        ((22, 0, 59), False),
+        ((22, 1, 0), True),
+        ((22, 2, 59), True),
+        ((22, 3, 0), False),
+        ((25, 1, 30), False),
+        ((29, 0, 59), False),
+        ((29, 1, 0), True),
+        ((29, 2, 59), True),
+        ((29, 3, 0), False),
+    ],
+    ids=str,
+)
+def test_it_counts_what_began_in_its_hours_of_the_last_week(began: tuple[int, int, int], is_counted: bool) -> None:
+    now = datetime(2026, 3, 29, 12, 0, tzinfo=UTC)
+    at = datetime(2026, 3, *began, tzinfo=UTC)
+    firing()
+    Transition.objects.update(at=at)
+    hours = {"weekdays": [6], "starts": time(2), "ends": time(4), "zone": "Europe/Berlin"}
+    made = Window(matchers=["cache=game"], until=now + timedelta(days=9), **hours)
+
+    found = window_changes.would_hide(made, now if at.day > 22 else now - timedelta(days=7) + timedelta(hours=1))
+
+    assert found == {"count": 1, "lately": int(is_counted)}
+
+
+def test_the_preview_says_what_it_would_hide() -> None:
+    firing()
+    everyday = {"weekdays": [str(day) for day in range(7)], "starts": "00:00", "ends": "00:00"}
+
+    seen = page("/windows/preview/", **form(matchers="cache=game", **everyday))
+
+    assert "1 alert that is active now fits." in seen
+    assert "1 alert that fits began to fire" in seen
+
+
 @pytest.mark.parametrize(
     ("changes", "said"), [({"starts": ""}, "Fill in the form"), ({"zone": "Mars"}, "no such time zone")]
 )
@@ -114,6 +156,7 @@ def test_the_api_previews_without_keeping() -> None:
     answer = call(Role.VIEWER, "post", "/windows/preview", given)
 
     assert (answer.status_code, len(answer.json()["coming"]) in {8, 9}, Window.objects.count()) == (200, True, 0)
+    assert (answer.json()["count"], answer.json()["lately"]) == (0, 0)
 
 
 @pytest.mark.parametrize(

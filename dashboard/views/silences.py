@@ -13,13 +13,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import operator_required, signed_in
 from alerts import silence_changes
-from alerts.alert import Alert
 from alerts.silence import Silence
 from dashboard.alert_rows import AlertRow
 from dashboard.silence_form import SilenceForm, initial
 
 ROWS_A_PAGE = 50
-PREVIEWED, LISTED = 5_000, 20
+LISTED = 20
 
 
 @require_safe
@@ -59,8 +58,7 @@ def preview(request: HttpRequest) -> HttpResponse:
         found = silence_changes.parsed(request.GET.get("matchers", "").splitlines())
     except ValidationError as error:
         return render(request, "alerts/_silence_preview.html", {"error": error.messages[0]})
-    alerts = Alert.objects.active().select_related("rule", "cache")[:PREVIEWED]
-    hidden = silence_changes.hidden(found, alerts)
+    hidden = silence_changes.hidden_now(found)
     rows = [AlertRow(alert) for alert in hidden[:LISTED]]
     lately = silence_changes.hidden_lately(found, timezone.now())
     return render(request, "alerts/_silence_preview.html", {"count": len(hidden), "rows": rows, "lately": lately})

@@ -52,13 +52,16 @@ def add_window(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def preview(request: HttpRequest) -> HttpResponse:
-    """When a window as it is typed would come."""
+    """When a window as it is typed would come, and what it would hide."""
     form, now = WindowPreviewForm(request.GET), timezone.now()
+    if not form.is_valid():
+        return render(request, "alerts/_window_times.html", {})
     try:
-        coming = form.window(now).following(now, PREVIEWED) if form.is_valid() else []
+        made = form.window(now)
     except ValidationError as error:
         return render(request, "alerts/_window_times.html", {"error": error.messages[0]})
-    return render(request, "alerts/_window_times.html", {"coming": coming, "is_whole": form.is_valid()})
+    context = {"coming": made.following(now, PREVIEWED), **window_changes.would_hide(made, now)}
+    return render(request, "alerts/_window_times.html", context)
 
 
 @operator_required
