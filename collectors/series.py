@@ -47,6 +47,8 @@ class Line:
     node_id: int | None = None
     shard: int | None = None
     role: str = ""
+    # What `label` shortens; "" where it is whole.
+    whole_label: str = ""
 
 
 @dataclass(slots=True)

@@ -2,36 +2,74 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
 
-from collectors.cloud.feed import CloudPlace
 from collectors.cloud.rollups import TABLE, WIDTH
 from collectors.cloud.service_metrics import POSITION
 from collectors.cursors import raw_cursor
+from collectors.layout import address_text
 
 # The service's samples are a minute apart.
 SPACING = 60
 FINER = {"1h": "5m", "5m": "raw"}
+# The service calls the nodes of a cluster by their ids there, which say nothing to people.
+CLUSTER_ID = re.compile(r"[0-9a-f]{32,}")
+SHORT = 12
+# A node of a cluster is the same to us and to the service, which knows neither its address nor its shard.
+NAMED_BY = """
+    LEFT JOIN fleet_node n ON n.cache_id = i.cache_id AND n.identity = p.node_id AND n.left_at IS NULL
+    LEFT JOIN fleet_shard s ON s.id = n.shard_id
+"""
+NAMED = "p.id, i.cache_id, p.node_id, p.role, s.id, s.number, n.host, n.port"
+PLACES = f"""
+    SELECT {NAMED} FROM collectors_cloudplace p JOIN collectors_cloudinstance i ON i.id = p.instance_id {NAMED_BY}
+    WHERE i.cache_id = ANY(%s::bigint[]) AND p.seen_on >= %s ORDER BY i.cache_id, p.node_id, p.role
+"""
+# Those of instances that are still there, with the newest point of each.
+STANDING = f"""
+    SELECT {NAMED}, (
+        SELECT max(c.at) FROM cloud_sample c WHERE c.place_id = p.id AND c.at > %(edge)s AND c.at <= %(at)s
+    ) FROM collectors_cloudplace p JOIN collectors_cloudinstance i ON i.id = p.instance_id {NAMED_BY}
+    WHERE i.gone_at IS NULL AND i.cache_id = ANY(%(caches)s::bigint[]) AND p.seen_on >= %(day)s ORDER BY p.id
+"""
+
+
+def shortened(name: str) -> str:
+    """Return a name as people can read it: of an id that programs made only its beginning."""
+    return f"{name[:SHORT]}…" if CLUSTER_ID.fullmatch(name) else name
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place of a cache; `node_id` "" is the whole instance, `role` "" where the service tells none."""
+    """One place of a cache; `node_id` "" is the whole instance, `role` "" where the service tells none.
+
+    Shard and address are those of the node where we know it by ourselves, too.
+    """
 
     id: int
     cache_id: int
     node_id: str
     role: str
+    shard_id: int | None = None
+    shard: int | None = None
+    address: str = ""
 
     @property
     def label(self) -> str:
         """Return what tells the place from the others of its cache; "" for all of it."""
-        return f"{self.node_id[:12]} {self.role}".strip()
+        return f"{self.address or shortened(self.node_id)} {self.role}".strip()
+
+    @property
+    def whole_label(self) -> str:
+        """Return what `label` shortens; "" where it is whole."""
+        whole = f"{self.address or self.node_id} {self.role}".strip()
+        return "" if whole == self.label else whole
 
 
 def is_service(name: str) -> bool:
@@ -41,9 +79,23 @@ def is_service(name: str) -> bool:
 
 def places(cache_ids: Collection[int], since: datetime) -> list[Place]:
     """Return the places of some caches that had points on the day of `since` or later, whole instances first."""
-    rows = CloudPlace.objects.filter(instance__cache__in=cache_ids, seen_on__gte=since.date())
-    given = rows.order_by("instance__cache", "node_id", "role")
-    return [Place(*row) for row in given.values_list("pk", "instance__cache_id", "node_id", "role")]
+    with connection.cursor() as cursor:
+        cursor.execute(PLACES, [list(cache_ids), since.date()])
+        rows = cursor.fetchall()
+    return [_place(row) for row in rows]
+
+
+def _place(row: Sequence[Any]) -> Place:
+    place_id, cache_id, node_id, role, shard_id, shard, host, port = row
+    return Place(place_id, cache_id, node_id, role, shard_id, shard, address_text(host, port) if host else "")
+
+
+def standing(cache_ids: Collection[int], at: datetime, span: timedelta) -> list[tuple[Place, datetime | None]]:
+    """Return the places that were told of lately, each with its newest point, None where `span` has none."""
+    edge = at - span
+    given = {"caches": list(cache_ids), "edge": edge, "at": at, "day": (edge - timedelta(days=1)).date()}
+    with raw_cursor() as cursor:
+        return [(_place(row), newest) for *row, newest in cursor.execute(STANDING, given).fetchall()]
 
 
 def slot(name: str) -> int:

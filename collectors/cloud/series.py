@@ -59,6 +59,14 @@ def read(
     return found
 
 
+def of_place(place_id: int, name: str, start: datetime, end: datetime) -> Column:
+    """Return the means of a metric at one place, a value a point; [] where there are none."""
+    grid = grid_of(start, end, SPACING)
+    rows = points(grid.tier, [place_id], [name], grid.first, grid.end, grid.step)
+    found = _columns(rows, [Place(place_id, 0, "", "")], 0, grid)
+    return found[0][1][0] if found else []
+
+
 def _columns(
     rows: Sequence[tuple[Any, ...]], known: Sequence[Place], index: int, grid: Grid
 ) -> list[tuple[Place, list[Column]]]:
@@ -74,7 +82,10 @@ def _columns(
 
 
 def _by_place(columns: list[tuple[Place, list[Column]]], grid: Grid) -> tuple[list[Line], list[int | None]]:
-    lines = [Line(place.label or SOURCE, mean, low, high, role=place.role) for place, (mean, low, high) in columns]
+    lines = [
+        Line(place.label or SOURCE, mean, low, high, None, place.shard, place.role, place.whole_label)
+        for place, (mean, low, high) in columns
+    ]
     return lines, []
 
 

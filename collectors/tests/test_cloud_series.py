@@ -15,7 +15,7 @@ from collectors.cloud.products import Product
 from collectors.cloud.summaries import refresh
 from collectors.series import RangeError, Series
 from collectors.tests.cloud_cast import NOON, PROJECT, instance, minutes
-from fleet.models import Cache, Reach
+from fleet.models import Cache, Node, Reach, Shard
 
 pytestmark = pytest.mark.django_db
 CLIENTS, USED = "service_connected_clients", "service_used_memory"
@@ -91,6 +91,40 @@ def test_by_node_each_place_has_its_own_line(sessions: CloudInstance) -> None:
         ("node-0 primary", "primary", [10]),
         ("node-1 replica", "replica", [4]),
     ]
+
+
+CLUSTER_ID = "07c37dfeb235213a872192d90877d0cd55635b91"
+
+
+def test_a_node_that_its_cluster_tells_of_is_named_by_address_and_shard(sessions: CloudInstance) -> None:
+    shard = Shard.objects.create(cache=cache_of(sessions), identity="a", number=3)
+    place = {"host": "10.0.0.5", "port": 11001}
+    Node.objects.create(cache=cache_of(sessions), identity=CLUSTER_ID, shard=shard, **place)
+    minutes(sessions, node=CLUSTER_ID, connected_clients=[1])
+
+    (found,) = read(sessions, CLIENTS, by="node", span=1).lines
+
+    assert (found.label, found.shard, found.whole_label) == ("10.0.0.5:11001 primary", 3, "")
+
+
+def test_one_that_nobody_knows_keeps_its_whole_name_beside_the_short_one(sessions: CloudInstance) -> None:
+    minutes(sessions, node=CLUSTER_ID, connected_clients=[1])
+    minutes(sessions, node="node-0", connected_clients=[1])
+
+    lines = read(sessions, CLIENTS, by="node", span=1).lines
+
+    assert {one.label: one.whole_label for one in lines} == {
+        "07c37dfeb235… primary": f"{CLUSTER_ID} primary",
+        "node-0 primary": "",
+    }
+
+
+def test_one_place_is_read_by_itself(sessions: CloudInstance) -> None:
+    first = minutes(sessions, node="node-0", connected_clients=[1, 2])
+    minutes(sessions, node="node-1", connected_clients=[7, 8])
+
+    assert series.of_place(first.pk, CLIENTS, NOON - timedelta(minutes=2), NOON) == [1, 2]
+    assert series.of_place(first.pk, USED, NOON - timedelta(minutes=2), NOON) == []
 
 
 def test_the_whole_instance_is_called_by_its_source(sessions: CloudInstance) -> None:

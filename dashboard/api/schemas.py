@@ -196,6 +196,7 @@ class LineAnswer(Schema):
     node_id: int | None
     shard: int | None
     role: str
+    whole_label: str = Field(description="What `label` shortens; empty where it is whole.")
     mean: list[float | None]
     minimum: list[float | None]
     maximum: list[float | None]

@@ -125,17 +125,21 @@ function band(series, line, palette) {
   ];
 }
 
+// Lines of one home share a colour. What a service tells of nodes that we do not know has only its label.
+const homeOf = (line) => line.shard ?? line.node_id ?? line.label;
+
 export function nodeLines(spec, metric, found, palette) {
   const series = found.get(metric);
   if (!series) return [];
-  const shards = [...new Set(series.lines.map((line) => line.shard ?? line.node_id))];
+  const shards = [...new Set(series.lines.map(homeOf))];
   const lines = series.lines.flatMap((line) => {
     if (line.label === "others") return band(series, line, palette);
-    const colour = palette.series[shards.indexOf(line.shard ?? line.node_id) % palette.series.length];
+    const colour = palette.series[shards.indexOf(homeOf(line)) % palette.series.length];
     const isReplica = line.role === "replica";
     const look = { borderColor: isReplica ? faded(colour, 0.8) : colour, borderDash: isReplica ? [3, 2] : [] };
     const label = nodeLabel(line, shards.length > 1);
-    return [style(series, line.mean, { key: `node.${line.node_id}`, label, hint: line.label, ...look })];
+    const hint = line.whole_label || line.label;
+    return [style(series, line.mean, { key: `node.${line.node_id ?? line.label}`, label, hint, ...look })];
   });
   return [...tellApart(lines), ...limitLine(spec, found, palette), ...boundLines(spec, [metric], found, palette)];
 }
