@@ -6,13 +6,14 @@ from typing import Any
 import orjson
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import AuditEntry, User
 from alerts import incidents, repair, self_tests, sender
 from alerts.channel import ChannelKind
 from alerts.channels import KINDS, kind_of
+from alerts.languages import in_every_language
 from alerts.message import Message, Severity
 from alerts.models import Channel, Incident, Reason
 from fleet.locking import locked
@@ -56,12 +57,20 @@ def checked_settings(kind: ChannelKind, given: Mapping[str, Any], before: Mappin
     return dict(form.cleaned_data)
 
 
-def add(by: User, kind_name: str, name: str, given: Mapping[str, Any], fallback: Channel | None = None) -> Channel:
+def add(
+    by: User,
+    kind_name: str,
+    name: str,
+    given: Mapping[str, Any],
+    fallback: Channel | None = None,
+    language: str = "",
+) -> Channel:
     """Raise ValidationError where the kind is not known, the name is taken or a setting is wrong."""
     if kind_name not in KINDS:
         raise ValidationError({"kind": [_("There is no such kind of channel.")]})
     kind = kind_of(kind_name)
     channel = Channel(name=name, kind=kind_name, gap_seconds=kind.gap_seconds)
+    channel.language = language or channel.language
     set_fields(channel, name, checked_settings(kind, given, {}), fallback)
     with transaction.atomic():
         channel.save(force_insert=True)
@@ -70,18 +79,28 @@ def add(by: User, kind_name: str, name: str, given: Mapping[str, Any], fallback:
 
 
 def change(
-    by: User, channel: Channel, name: str, given: Mapping[str, Any], fallback: Channel | None, revision: int
+    by: User,
+    channel: Channel,
+    name: str,
+    given: Mapping[str, Any],
+    fallback: Channel | None,
+    revision: int,
+    language: str = "",
 ) -> Channel:
-    """Raise ValidationError as `add` does, ConflictError where somebody changed the channel meanwhile."""
+    """Raise ValidationError as `add` does, ConflictError where somebody changed the channel meanwhile.
+
+    Without a language it keeps the one that it has.
+    """
     before = stored_settings(channel)
-    settings = checked_settings(kind_of(channel.kind), given, before)
+    checked = checked_settings(kind_of(channel.kind), given, before)
     with transaction.atomic():
         row = locked(channel)
         if row.revision != revision:
             raise ConflictError(_("Somebody changed this channel meanwhile. Look at it again."))
         # What is empty and was not known when the channel was made is no change.
-        told = sorted(name for name in settings if (settings[name] or None) != (before.get(name) or None))
-        set_fields(row, name, settings, fallback)
+        told = sorted(name for name in checked if (checked[name] or None) != (before.get(name) or None))
+        row.language = language or row.language
+        set_fields(row, name, checked, fallback)
         row.revision += 1
         row.save()
         AuditEntry.record(by, "channel.change", row.name, settings=", ".join(told))
@@ -90,13 +109,13 @@ def change(
     return row
 
 
-def set_fields(channel: Channel, name: str, settings: Mapping[str, Any], fallback: Channel | None) -> None:
+def set_fields(channel: Channel, name: str, checked: Mapping[str, Any], fallback: Channel | None) -> None:
     if fallback is not None and fallback.pk == channel.pk:
         raise ValidationError({"fallback": [_("A channel cannot stand in for itself.")]})
     if fallback is not None and not kind_of(fallback.kind).can_page:
         raise ValidationError({"fallback": [_("This kind of channel is not for paging.")]})
     channel.name, channel.fallback = name, fallback
-    channel.settings = Secret.of(orjson.dumps(dict(settings)).decode())
+    channel.settings = Secret.of(orjson.dumps(dict(checked)).decode())
     channel.full_clean(exclude=("settings",))
 
 
@@ -114,7 +133,7 @@ def mend_by_hand(by: User, channel: Channel) -> None:
 
 def send_test(by: User, channel: Channel, link: str = "") -> Incident:
     """Send a test on the road of real pages, and its end behind it; return the incident that it is."""
-    with transaction.atomic(), translation.override("en"):
+    with transaction.atomic():
         channel = locked(channel)
         AuditEntry.record(by, "channel.test", channel.name)
         subject = f"test of channel {channel.pk}"
@@ -132,7 +151,8 @@ def begin_self_tests(by: User) -> int:
         return len(self_tests.begin(Channel.objects.order_by("name"), timezone.now()))
 
 
+@in_every_language
 def words(channel: Channel, by: User, link: str) -> Message:
-    title = f"Test of the channel {channel.name}"
-    text = f"{by.username} sent it from Shardwatch. Nothing is wrong, and it ends by itself."
+    title = _("Test of the channel %(channel)s") % {"channel": channel.name}
+    text = _("%(person)s sent it from Shardwatch. Nothing is wrong, and it ends by itself.") % {"person": by.username}
     return Message(title, Severity.INFO, timezone.now(), text, link=link)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
@@ -27,6 +28,13 @@ class ChannelForm(forms.Form):
         empty_label=_("none"),
         help_text=_("Gets the messages that this channel cannot get out."),
     )
+    language = forms.ChoiceField(
+        choices=settings.LANGUAGES,
+        initial=settings.LANGUAGE_CODE,
+        label=_("Language"),
+        required=False,
+        help_text=_("Of messages, and of what the rules of the default pack advise."),
+    )
     revision = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
     def __init__(self, *args: Any, kind: str, channel: Channel | None = None, **kwargs: Any) -> None:
@@ -35,7 +43,7 @@ class ChannelForm(forms.Form):
         others = Channel.objects.exclude(pk=channel.pk) if channel else Channel.objects.all()
         self.fields["fallback"].queryset = others  # type: ignore[attr-defined]
         self.fields.update(self.kind.form().fields)
-        self.order_fields(["name", *self.kind.form.base_fields, "fallback", "revision"])
+        self.order_fields(["name", *self.kind.form.base_fields, "fallback", "language", "revision"])
         self._hide_secrets()
 
     def _hide_secrets(self) -> None:
@@ -43,7 +51,7 @@ class ChannelForm(forms.Form):
         before = stored_settings(self.stored) if self.stored else {}
         if self.stored:
             shown = {name: value for name, value in before.items() if name not in self.kind.secrets}
-            about = {"name": self.stored.name, "fallback": self.stored.fallback, "revision": self.stored.revision}
+            about = {name: getattr(self.stored, name) for name in ("name", "fallback", "language", "revision")}
             self.initial = {**shown, **about}
         for name in self.kind.secrets:
             field = self.fields[name]

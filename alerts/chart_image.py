@@ -3,7 +3,6 @@
 import logging
 from datetime import datetime
 
-from django.conf import settings
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
@@ -21,11 +20,11 @@ GRID, LINE, BOUND, MARK = 1, 2, 3, 4
 DASH = 16
 
 
-def of(incident: Incident) -> Chart | None:
+def of(incident: Incident, language: str) -> Chart | None:
     """Return the chart of what an incident is about; None where nothing was measured, or drawing it failed."""
     try:
         alerts = list(incident.alerts.select_related("rule", "cache", "node").order_by("began_at", "pk"))
-        with translation.override(settings.LANGUAGE_CODE):
+        with translation.override(language):
             picture = incident_chart.of(incident, alerts, timezone.now())
             return Chart(png(picture), words(picture)) if picture else None
     # Without its chart a message is as true; without the message nobody hears of it.

@@ -1,8 +1,9 @@
 """Why somebody was, or was not, told: a sentence for each decision and each attempt, made when it is read."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from django.utils import translation
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
@@ -11,6 +12,7 @@ from django.utils.translation import ngettext
 from alerts import story
 from alerts.decision import Decision
 from alerts.figures import span
+from alerts.languages import spoken
 from alerts.models import Attempt, Delivery
 
 What = Decision.What
@@ -56,17 +58,25 @@ def in_window(decision: Decision) -> str:
     return _("Not told of %(about)s: a maintenance window hides it (%(comment)s).") % given
 
 
+def behind(decision: Decision) -> str:
+    """Return the title of the incident behind which an alert stood."""
+    return spoken(decision.data.get("behind", "?"), decision.data.get("titles", {}))
+
+
 def hidden(decision: Decision) -> str:
-    given = {"about": about(decision), "behind": decision.data.get("behind", "?")}
+    given = {"about": about(decision), "behind": behind(decision)}
     return _("Not told of %(about)s by itself: people hear of “%(behind)s”, which includes it.") % given
 
 
 def gathered(decision: Decision) -> str:
     """Return what a storm does to one alert, or what began it."""
     if decision.alert is None:
-        given = {"count": decision.data.get("count", "?"), "rule": decision.data.get("rule", "?")}
+        given = {
+            "count": decision.data.get("count", "?"),
+            "rule": translation.gettext(str(decision.data.get("rule", "?"))),
+        }
         return _("More than %(count)s incidents of “%(rule)s” within a minute: further ones are told here.") % given
-    given = {"about": about(decision), "behind": decision.data.get("behind", "?")}
+    given = {"about": about(decision), "behind": behind(decision)}
     return _("Not told of %(about)s by itself, but with many others: “%(behind)s”.") % given
 
 
@@ -146,14 +156,37 @@ def attempt_words(attempt: Attempt) -> str:
     """Return to whom a message was sent and what the service said."""
     given = {"kind": attempt.delivery.get_kind_display(), "channel": attempt.channel.name, "number": attempt.number}
     said = " ".join(filter(None, (attempt.sentence, f"HTTP {attempt.status}" if attempt.status else "")))
-    if attempt.result == Attempt.Result.ACCEPTED:
-        return _("%(channel)s accepted the message “%(kind)s” at attempt %(number)s.") % given
     given |= {"result": attempt.get_result_display(), "said": said}
-    return _("%(channel)s, message “%(kind)s”, attempt %(number)s: %(result)s. %(said)s") % given
+    words = _("%(channel)s, message “%(kind)s”, attempt %(number)s: %(result)s. %(said)s")
+    if attempt.result == Attempt.Result.ACCEPTED:
+        words = _("%(channel)s accepted the message “%(kind)s” at attempt %(number)s.")
+    return " ".join(filter(None, (words % given, stand_in_words(attempt.delivery)))).strip()
+
+
+def stand_in_words(delivery: Delivery) -> str:
+    """Return for whom a fall-back got a message; "" where it was told by itself."""
+    failed = delivery.stands_in_for
+    return _("It stands in for %(channel)s, which did not get it out.") % {"channel": failed} if failed else ""
 
 
 def waiting_words(delivery: Delivery) -> str:
     """Return where a message stands that nobody accepted, or that never left."""
     given = {"kind": delivery.get_kind_display(), "channel": delivery.channel.name}
     given["state"] = delivery.get_state_display()
-    return _("The message “%(kind)s” to %(channel)s: %(state)s.") % given
+    words = _("The message “%(kind)s” to %(channel)s: %(state)s.") % given
+    return " ".join(filter(None, (words, why_waiting(delivery), stand_in_words(delivery))))
+
+
+def why_waiting(delivery: Delivery) -> str:
+    """Return what keeps a message from leaving; "" where it is done, or leaves now."""
+    if delivery.state != Delivery.State.WAITING:
+        return ""
+    if delivery.channel.is_broken:
+        return _("The channel is broken: %(trouble)s") % {"trouble": delivery.channel.trouble}
+    due = max(delivery.due_at, delivery.channel.held_until)
+    is_later = due - delivery.created_at > timedelta(seconds=1)
+    return _("It is tried at %(time)s.") % {"time": clock(due)} if is_later else ""
+
+
+def clock(at: datetime) -> str:
+    return date_format(localtime(at), "Y-m-d H:i:s T")

@@ -7,11 +7,10 @@ one its whole time. All that is known is in the incident's row, so that a restar
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from django.conf import settings
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from alerts.figures import span
+from alerts.languages import changed
 from alerts.message import Message
 from alerts.models import Channel, Incident, IncidentQuerySet
 from alerts.route import Step, Tree
@@ -63,7 +62,10 @@ def due(at: datetime, tree: Tree) -> list[int]:
 def worded(message: Message, incident: Incident, at: datetime) -> Message:
     """Return the message with the reason why somebody else gets it."""
     assert incident.paged_at
-    with translation.override(settings.LANGUAGE_CODE):
-        seconds = (at - incident.paged_at).total_seconds()
+    seconds = (at - incident.paged_at).total_seconds()
+
+    def with_reason(told: Message) -> Message:
         words = _("Nobody has acknowledged it for %(time)s.") % {"time": span(seconds)}
-    return replace(message, text="\n".join(filter(None, (words, message.text))))
+        return replace(told, text="\n".join(filter(None, (words, told.text))))
+
+    return changed(message, with_reason)

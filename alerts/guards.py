@@ -6,19 +6,20 @@ Nothing here ever turns a switch on that is off.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, Value
 from django.db.models.functions import Concat
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from alerts import incidents, scene, story
 from alerts.alert import Alert, EvaluationMark
 from alerts.decision import Decision
+from alerts.languages import in_every_language, in_site_language
 from alerts.message import Message, Severity
 from alerts.models import Channel, Incident, Reason
 from alerts.route import Tree
@@ -28,6 +29,8 @@ from switches.changing import Why
 from switches.models import AutoOff, RunBook, Switch
 
 logger = logging.getLogger(__name__)
+# A reason in the active language, whenever it is asked for.
+Words: TypeAlias = Callable[[], str]
 # Data of a canary may be missing for so long, at least.
 PATIENCE_POLLS, LEAST_PATIENCE = 3, timedelta(seconds=30)
 # A guard that did not look for so long knows nothing of the time between.
@@ -71,8 +74,8 @@ def watch_canary(pk: int, now: datetime) -> None:
             book.seen_at = now
         book.save(update_fields=["looked_at", "seen_at", "step_at"])
         if why := (_alarm(cache, book) or _missing(cache, book, gap, now)) if cache else gap:
-            run_book_steps.roll_back(book, why)
-            _page_rollback(book.switch, why, now)
+            run_book_steps.roll_back(book, in_site_language(why))
+            _open(ROLLED_BACK, book.switch, _rolled_back(book.switch, why, now))
         elif not gap and now >= book.baked_at and not _is_pending(cache, book):
             run_book_steps.advance(book)
 
@@ -84,51 +87,52 @@ def _active(cache: Cache | None, book: RunBook) -> list[Alert]:
     return list(rows.filter(Q(severity="critical") | Q(began_at__gte=since)).select_related("rule").order_by("pk"))
 
 
-def _alarm(cache: Cache, book: RunBook) -> str:
+def _alarm(cache: Cache, book: RunBook) -> Words | None:
     firing = next((alert for alert in _active(cache, book) if alert.is_firing), None)
     if firing is None:
-        return ""
-    with translation.override(settings.LANGUAGE_CODE):
-        title = firing.rule.title if firing.rule else firing.rule_key
-        return _("the alert “%(title)s” of %(place)s fires") % {
-            "title": title,
-            "place": story.place(firing) or cache.name,
-        }
+        return None
+
+    def why() -> str:
+        given = {"title": story.rule_title(firing), "place": story.place(firing) or cache.name}
+        return _("the alert “%(title)s” of %(place)s fires") % given
+
+    return why
 
 
 def _is_pending(cache: Cache | None, book: RunBook) -> bool:
     return any(alert.state == Alert.State.PENDING for alert in _active(cache, book))
 
 
-def _gap(cache: Cache | None, now: datetime) -> str:
-    """Return what is missing of a cache's data at this moment; "" where all is there."""
+def _gap(cache: Cache | None, now: datetime) -> Words | None:
+    """Return what is missing of a cache's data at this moment; None where all is there."""
     if cache is None:
-        return _("the switch points at no cache")
+        return lambda: _("the switch points at no cache")
     if cache.is_paused:
-        return _("the cache is paused")
+        return lambda: _("the cache is paused")
     nodes = [node for watched in scene.load([cache.pk], now, 0) for node in watched.nodes]
     primaries = [node for node in nodes if node.role == Node.Role.PRIMARY]
     if not primaries:
-        return _("no primary is known")
+        return lambda: _("no primary is known")
     fresh = now - _patience(cache)
     late = next((node for node in primaries if not (node.answered_at and node.answered_at > fresh)), None)
     down = next((node for node in primaries if node.failing_since), None)
     if node := down or late:
-        return _("%(node)s does not answer") % {"node": node.address}
+        address = node.address
+        return lambda: _("%(node)s does not answer") % {"node": address}
     if not EvaluationMark.objects.filter(cache=cache, judged_at__gt=fresh).exists():
-        return _("nobody judges its rules")
-    return ""
+        return lambda: _("nobody judges its rules")
+    return None
 
 
-def _missing(cache: Cache, book: RunBook, gap: str, now: datetime) -> str:
-    """Return what has been missing for too long, or is known to be gone; "" where there is nothing."""
+def _missing(cache: Cache, book: RunBook, gap: Words | None, now: datetime) -> Words | None:
+    """Return what has been missing for too long, or is known to be gone; None where there is nothing."""
     is_known = any(
         node.role == Node.Role.PRIMARY and node.is_down(now, cache.poll_interval_seconds)
         for watched in scene.load([cache.pk], now, 0)
         for node in watched.nodes
     )
     is_late = now - (book.seen_at or now) > _patience(cache)
-    return gap if gap and (is_known or is_late) else ""
+    return gap if is_known or is_late else None
 
 
 def _patience(cache: Cache) -> timedelta:
@@ -150,30 +154,51 @@ def turn_off_by_rule(pk: int, now: datetime) -> None:
     alert = rows.exclude(kept_back=Decision.What.SILENCED).select_related("rule").order_by("fired_at").first()
     if alert is None or leave.rests_until(now):
         return
-    with translation.override(settings.LANGUAGE_CODE):
-        title = alert.rule.title if alert.rule else alert.rule_key
-        why = _("“%(title)s” is critical") % {"title": title}
+
+    def why() -> str:
+        return _("“%(title)s” is critical") % {"title": story.rule_title(alert)}
+
     try:
         with transaction.atomic():
-            changed = changing.turn_off(switch, auto_off.NAME, Why(why[:500]), switch.revision)
-            _page(changed, why, now)
+            changed = changing.turn_off(switch, auto_off.NAME, Why(in_site_language(why)[:500]), switch.revision)
+            _open(TURNED_OFF, changed, _turned_off(changed, why, now))
     except ValidationError as error:
         logger.warning("Switch %s was not turned off by a rule: %s", switch.key, error.messages[0])
 
 
-def _page(switch: Switch, why: str, now: datetime) -> None:
-    with translation.override(settings.LANGUAGE_CODE):
-        title = _("Switch %(switch)s was turned off by a rule: %(why)s") % {"switch": switch.key, "why": why}
-        text = _("No application uses the cache now. Find out why, and turn the switch on by hand.")
-    _open(TURNED_OFF, switch, Severity.CRITICAL, title, text, now)
+@in_every_language
+def _turned_off(switch: Switch, why: Words, now: datetime) -> Message:
+    title = _("Switch %(switch)s was turned off by a rule: %(why)s") % {"switch": switch.key, "why": why()}
+    text = _("No application uses the cache now. Find out why, and turn the switch on by hand.")
+    return _message(switch, Severity.CRITICAL, title, text, now)
 
 
-def _page_rollback(switch: Switch, why: str, now: datetime) -> None:
+@in_every_language
+def _rolled_back(switch: Switch, why: Words, now: datetime) -> Message:
     """Tell people: the alerts of the cache are told to nobody from now on, as nobody uses it."""
-    with translation.override(settings.LANGUAGE_CODE):
-        title = _("The canary of switch %(switch)s was rolled back: %(why)s") % {"switch": switch.key, "why": why}
-        text = _("No application uses the cache now. Find out why; then the run book goes on, or leads back.")
-    _open(ROLLED_BACK, switch, Severity.CRITICAL, title, text, now)
+    title = _("The canary of switch %(switch)s was rolled back: %(why)s") % {"switch": switch.key, "why": why()}
+    text = _("No application uses the cache now. Find out why; then the run book goes on, or leads back.")
+    return _message(switch, Severity.CRITICAL, title, text, now)
+
+
+@in_every_language
+def _forgotten(switch: Switch, now: datetime) -> Message:
+    title = _("Switch %(switch)s has been off for a week") % {"switch": switch.key}
+    text = _("Turn it on, or retire it; while it is off, alerts of its cache are told to nobody.")
+    return _message(switch, Severity.WARNING, title, text, now)
+
+
+@in_every_language
+def _answered(incident: Incident, key: str, now: datetime) -> Message:
+    text = _("People have turned the switch %(switch)s on again, or retired it.") % {"switch": key}
+    return Message(incident.heading, Severity(incident.severity), now, text, incident.cache_name)
+
+
+def _message(switch: Switch, severity: Severity, title: str, text: str, now: datetime) -> Message:
+    cache = switch.cache_now
+    name = cache.name if cache else ""
+    labels = {**(cache.labels if cache else {}), "cache": name, "switch": switch.key, "severity": str(severity)}
+    return Message(title, severity, now, text, name or "shardwatch", labels=labels)
 
 
 def tell_forgotten(now: datetime) -> None:
@@ -182,20 +207,14 @@ def tell_forgotten(now: datetime) -> None:
         subject=Concat(Value(FORGOTTEN), OuterRef("key")), opened_at__gt=OuterRef("stepped_at")
     )
     for switch in Switch.objects.overdue(now).exclude(Exists(told)).select_related("cache_now"):
-        with translation.override(settings.LANGUAGE_CODE):
-            title = _("Switch %(switch)s has been off for a week") % {"switch": switch.key}
-            text = _("Turn it on, or retire it; while it is off, alerts of its cache are told to nobody.")
-        _open(FORGOTTEN, switch, Severity.WARNING, title, text, now)
+        _open(FORGOTTEN, switch, _forgotten(switch, now))
 
 
-def _open(kind: str, switch: Switch, severity: Severity, title: str, text: str, now: datetime) -> None:
-    cache = switch.cache_now
-    name = cache.name if cache else ""
-    labels = {**(cache.labels if cache else {}), "cache": name, "switch": switch.key, "severity": str(severity)}
-    way = Tree.load().way(labels, now)
-    message = Message(title, severity, now, text, name or "shardwatch", labels=labels)
-    channels = Channel.objects.filter(pk__in=way.channel_ids)
-    fields = {"cache": cache, "cache_name": name, "told_at": now, "told_severity": str(severity)}
+def _open(kind: str, switch: Switch, message: Message) -> None:
+    cache, at = switch.cache_now, message.at
+    channels = Channel.objects.filter(pk__in=Tree.load().way(message.labels, at).channel_ids)
+    told = {"told_at": at, "told_severity": str(message.severity)}
+    fields = {"cache": cache, "cache_name": cache.name if cache else "", **told}
     incidents.open_incident(kind + switch.key, Reason.SWITCHED_OFF, message, channels, **fields)
 
 
@@ -205,7 +224,4 @@ def close_answered(now: datetime) -> None:
     for incident in Incident.objects.open().filter(kinds, reason=Reason.SWITCHED_OFF):
         key = incident.subject.partition(":")[2]
         if not Switch.objects.off().filter(key=key).exists():
-            with translation.override(settings.LANGUAGE_CODE):
-                text = _("People have turned the switch %(switch)s on again, or retired it.") % {"switch": key}
-            message = Message(incident.title, Severity(incident.severity), now, text, incident.cache_name)
-            incidents.close_incident(incident, Reason.RECOVERED, message)
+            incidents.close_incident(incident, Reason.RECOVERED, _answered(incident, key, now))

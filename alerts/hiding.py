@@ -69,6 +69,11 @@ class Hidden:
     data: Mapping[str, object] = field(default_factory=dict)
 
 
+def told_as(incident: Incident) -> dict[str, object]:
+    """Return what is written down of the incident that hides an alert."""
+    return {"behind": incident.title, "titles": incident.titles}
+
+
 class Screen:
     """What hides alerts of some caches as it stands at a tick."""
 
@@ -138,14 +143,14 @@ class Screen:
 
     def _gathered(self, alert: Alert) -> Hidden | None:
         if outage := self.umbrellas.get(umbrella.OUTAGE):
-            return Hidden(What.HIDDEN, outage.pk, {"behind": outage.title})
+            return Hidden(What.HIDDEN, outage.pk, told_as(outage))
         storm = self.umbrellas.get(umbrella.STORM + alert.rule_key)
-        return Hidden(What.STORM, storm.pk, {"behind": storm.title}) if storm else None
+        return Hidden(What.STORM, storm.pk, told_as(storm)) if storm else None
 
     def _behind(self, alert: Alert) -> Hidden | None:
         for cause in self._wider(alert):
             if self._stands_for(cause, alert) and cause.incident:
-                return Hidden(What.HIDDEN, cause.incident.pk, {"behind": cause.incident.title})
+                return Hidden(What.HIDDEN, cause.incident.pk, told_as(cause.incident))
         return None
 
     def _wider(self, alert: Alert) -> Iterator[Alert]:

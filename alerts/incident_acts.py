@@ -1,8 +1,7 @@
 """What a person does about an incident, with the audit: what the page and the API do."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import translation
@@ -12,12 +11,15 @@ from django.utils.translation import gettext_noop
 from accounts.models import AuditEntry, User
 from alerts import incidents, outbox, story
 from alerts.acknowledge_links import Link
+from alerts.languages import in_every_language
 from alerts.message import Message, Severity
 from alerts.models import Incident, Kind, Reason
-from alerts.remark import TEXT_LIMIT, Remark
+from alerts.remark import BY_LINK, TEXT_LIMIT, Remark, person_words
 from alerts.text import is_plain, storable
 
 What = Remark.What
+# How the end of a sleep is written down.
+UNTIL = "%Y-%m-%d %H:%M UTC"
 SHORTEST_SLEEP, LONGEST_SLEEP = timedelta(minutes=5), timedelta(days=7)
 
 
@@ -28,9 +30,7 @@ def acknowledge(by: User, incident: Incident, at: datetime) -> bool:
 
 def acknowledge_by_link(link: Link, at: datetime) -> bool:
     """Do the same for somebody who followed a signed link: we know which channel it left by, not who they are."""
-    with translation.override(settings.LANGUAGE_CODE):
-        name = _("link in %(channel)s") % {"channel": link.channel}
-    return _acknowledge(link.incident, name, at)
+    return _acknowledge(link.incident, BY_LINK + link.channel, at)
 
 
 def acknowledge_elsewhere(incident: Incident, name: str, at: datetime) -> bool:
@@ -45,9 +45,7 @@ def _acknowledge(incident: Incident, name: str, at: datetime, by: User | None = 
             return False
         incident.acknowledged_at, incident.acknowledged_by = at, name
         _remark(by, incident, What.ACKNOWLEDGED, at, name=name)
-        with translation.override(settings.LANGUAGE_CODE):
-            text = _("%(person)s looks after it.") % {"person": name}
-        outbox.enqueue(incident, Kind.ACKNOWLEDGE, _message(incident, text, at))
+        _tell(incident, Kind.ACKNOWLEDGE, gettext_noop("%(person)s looks after it."), {"person": name}, at)
     return True
 
 
@@ -85,7 +83,7 @@ def snooze(by: User, incident: Incident, until: datetime, at: datetime) -> bool:
             return False
         is_new = incident.acknowledged_at is None
         incident.refresh_from_db()
-        times = {"person": by.username, "time": f"{until:%Y-%m-%d %H:%M} UTC"}
+        times = {"person": by.username, "time": until.astimezone(UTC).strftime(UNTIL)}
         _remark(by, incident, What.SNOOZED, at, times["time"])
         kind = Kind.ACKNOWLEDGE if is_new else Kind.UPDATE
         _tell(
@@ -99,8 +97,7 @@ def snooze(by: User, incident: Incident, until: datetime, at: datetime) -> bool:
 
 
 def _tell(incident: Incident, kind: Kind, words: str, given: dict[str, str], at: datetime) -> None:
-    with translation.override(settings.LANGUAGE_CODE):
-        outbox.enqueue(incident, kind, _message(incident, _(words) % given, at))
+    outbox.enqueue(incident, kind, _message(incident, words, given, at))
 
 
 def add_note(by: User, incident: Incident, text: str, at: datetime) -> Remark:
@@ -116,9 +113,8 @@ def add_note(by: User, incident: Incident, text: str, at: datetime) -> Remark:
 def close(by: User, incident: Incident, at: datetime) -> bool:
     """End an incident whatever its alerts say; return False where it had ended already."""
     with transaction.atomic():
-        with translation.override(settings.LANGUAGE_CODE):
-            text = _("%(person)s closed it by hand.") % {"person": by.username}
-        if not incidents.close_incident(incident, Reason.CLOSED_BY_PERSON, _message(incident, text, at)):
+        message = _message(incident, gettext_noop("%(person)s closed it by hand."), {"person": by.username}, at)
+        if not incidents.close_incident(incident, Reason.CLOSED_BY_PERSON, message):
             return False
         _remark(by, incident, What.CLOSED, at)
     return True
@@ -133,6 +129,8 @@ def _remark(
     return Remark.objects.create(incident=incident, at=at, author=name, what=what, text=text)
 
 
-def _message(incident: Incident, text: str, at: datetime) -> Message:
+@in_every_language
+def _message(incident: Incident, words: str, given: dict[str, str], at: datetime) -> Message:
     source = incident.cache_name or "shardwatch"
-    return story.linked(Message(incident.title, Severity(incident.severity), at, text, source), incident)
+    text = translation.gettext(words) % {key: person_words(value) for key, value in given.items()}
+    return story.linked(Message(incident.heading, Severity(incident.severity), at, text, source), incident)

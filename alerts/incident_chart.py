@@ -15,7 +15,7 @@ from alerts.figures import figure
 from alerts.measures import DOWN, is_counted, is_whole, measure
 from alerts.models import Incident
 from alerts.spec_form import SpecError
-from collectors.cloud.series import read_all
+from collectors.cloud.series import of_place, read_all
 from collectors.metrics.lookup import UnknownMetricError
 from collectors.windows import Read
 
@@ -77,12 +77,11 @@ def _picture(incident: Incident, alert: Alert, start: datetime, end: datetime) -
 
 def _values(alert: Alert, metric: str, start: datetime, end: datetime) -> list[float | None]:
     assert alert.cache
-    is_place = alert.target.startswith("p")
-    (found,) = read_all(alert.cache, [metric], start, end, by="node" if alert.node_id or is_place else "cache")
+    if alert.target.startswith("p"):
+        return of_place(int(alert.target[1:]), metric, start, end)
+    (found,) = read_all(alert.cache, [metric], start, end, by="node" if alert.node_id else "cache")
     if alert.node_id:
         return next((line.mean for line in found.lines if line.node_id == alert.node_id), [])
-    if is_place:
-        return next((line.mean for line in found.lines if line.label == alert.node_address), [])
     return next((line.mean for line in found.lines if line.label == "max"), [])
 
 
@@ -106,7 +105,7 @@ def _drawn(
         return round(min(max((at - start) / (end - start), 0.0), 1.0) * WIDTH, 1)
 
     return Picture(
-        title=shown_title(alert),
+        title=story.rule_title(alert),
         about=story.place(alert) or alert.cache_name,
         heights=tuple(None if value is None else y(value) for value in values),
         bound_y=None if bound is None else y(bound),
@@ -118,10 +117,6 @@ def _drawn(
         opened_x=x(incident.opened_at),
         closed_x=x(incident.closed_at) if incident.closed_at else None,
     )
-
-
-def shown_title(alert: Alert) -> str:
-    return alert.rule.title if alert.rule else alert.rule_key
 
 
 def path(heights: Sequence[float | None]) -> str:

@@ -9,7 +9,6 @@ from django.db.models import Q
 from alerts import outbox
 from alerts.message import Message
 from alerts.models import Channel, Incident, Kind, Reason
-from alerts.text import storable
 
 
 @transaction.atomic
@@ -17,14 +16,8 @@ def open_incident(
     subject: str, reason: Reason, message: Message, channels: Iterable[Channel], **fields: Any
 ) -> tuple[Incident, bool]:
     """Return the subject's open incident and whether this call opened it, with a message to the channels."""
-    new = Incident(
-        subject=subject,
-        reason=reason,
-        title=storable(message.title)[:300],
-        severity=message.severity,
-        opened_at=message.at,
-        **fields,
-    )
+    new = Incident(subject=subject, reason=reason, severity=message.severity, opened_at=message.at, **fields)
+    new.name_after(message)
     made = Incident.objects.bulk_create([new], ignore_conflicts=True)
     incident = Incident.objects.open().select_for_update().get(subject=subject)
     is_new = incident.dedup_key == made[0].dedup_key

@@ -176,7 +176,7 @@ def target(cache: Watched, node: WatchedNode) -> Target:
     """Return a node as a target, the same for all rules."""
     known = cache.targets.get(node.id)
     if known is None and node.id < 0:
-        known = cache.targets[node.id] = Target(f"p{-node.id}", cache, place=node)
+        known = cache.targets[node.id] = Target(f"p{-node.id}", cache, node.shard_id, node.shard, place=node)
     elif known is None:
         known = cache.targets[node.id] = Target(f"n{node.id}", cache, node.shard_id, node.shard, node)
     return known

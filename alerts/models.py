@@ -4,6 +4,7 @@ import uuid
 from datetime import timedelta
 from typing import Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -15,20 +16,25 @@ from alerts.alert import EvaluationMark as EvaluationMark
 from alerts.alert import Transition as Transition
 from alerts.causes import sentence
 from alerts.decision import Decision as Decision
+from alerts.languages import spoken
+from alerts.message import Message
 from alerts.pulse import Pulse as Pulse
 from alerts.reason import Reason as Reason
 from alerts.remark import Remark as Remark
+from alerts.remark import person_words
 from alerts.route import Route as Route
 from alerts.route import Step as Step
 from alerts.rule import Override as Override
 from alerts.rule import Rule as Rule
 from alerts.silence import Silence as Silence
+from alerts.text import storable
 from alerts.window import Window as Window
 from fleet.models import Cache
 from fleet.secrets import SecretField
 
 KEY_LIMIT = 255
 ANSWER_LIMIT = 300
+TITLE_LIMIT = 300
 
 
 def new_key() -> str:
@@ -51,7 +57,9 @@ class Incident(models.Model):
     subject = models.CharField(max_length=300)
     # Its name at every pager, for its whole life.
     dedup_key = models.CharField(max_length=KEY_LIMIT, unique=True, default=new_key, editable=False)
-    title = models.CharField(max_length=300)
+    title = models.CharField(max_length=TITLE_LIMIT)
+    # The same in other languages than the site's, by their code, where it differs.
+    titles = models.JSONField(default=dict)
     severity = models.CharField(max_length=8)
     reason = models.CharField(max_length=16, choices=Reason.choices)
     end_reason = models.CharField(max_length=16, choices=Reason.choices, blank=True)
@@ -96,6 +104,22 @@ class Incident(models.Model):
         return reverse("incident", args=[self.pk])
 
     @property
+    def heading(self) -> str:
+        """The title in the active language."""
+        return spoken(self.title, self.titles)
+
+    @property
+    def looked_after_by(self) -> str:
+        """Who acknowledged it, in the active language where it is no name; "" for nobody."""
+        return person_words(self.acknowledged_by)
+
+    def name_after(self, message: Message) -> None:
+        """Take the title that people are told."""
+        titles = {language: words.title for language, words in message.others.items()}
+        self.title = storable(message.title)[:TITLE_LIMIT]
+        self.titles = {language: storable(title)[:TITLE_LIMIT] for language, title in titles.items()}
+
+    @property
     def is_open(self) -> bool:
         return self.closed_at is None
 
@@ -119,6 +143,9 @@ class Channel(models.Model):
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     kind = models.CharField(_("kind"), max_length=20)
+    language = models.CharField(
+        _("language"), max_length=10, choices=settings.LANGUAGES, default=settings.LANGUAGE_CODE
+    )
     # JSON: which of the settings are secret is for their kind to say, so all of them are encrypted.
     settings = SecretField(default="")
     fallback = models.ForeignKey(

@@ -109,15 +109,16 @@ class Claim:
             sequence=row.sequence,
             opened_at=incident.opened_at,
             message=self.message(),
-            title=incident.title,
+            title=incident.heading,
             is_test=incident.is_test,
             handle=getattr(row, "remembered", None) or "",
             chart=self.chart,
         )
 
     def message(self) -> Message:
-        """Return what is to be told; a fall-back is told why it is asked."""
-        built = replace(Message.from_json(self.delivery.payload), acknowledge_link=self._acknowledge_link())
+        """Return what is to be told in the channel's language, the active one; a fall-back is told why it is asked."""
+        told = Message.from_json(self.delivery.payload).spoken(self.channel.language)
+        built = replace(told, acknowledge_link=self._acknowledge_link())
         failed = self.delivery.stands_in_for
         return wording.as_fallback(built, failed.name, failed.trouble) if failed else built
 

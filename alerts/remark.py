@@ -1,20 +1,29 @@
 """What people did about an incident: notes, acknowledgements, closing it by hand."""
 
 from django.db import models
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 TEXT_LIMIT = 2_000
+# Of whoever followed a link we only know the channel that it left by. No name of a person has a space.
+BY_LINK = "link in "
+
+
+def person_words(name: str) -> str:
+    """Return who did something, in the active language where we have no name."""
+    channel = name.removeprefix(BY_LINK)
+    return name if channel == name else _("link in %(channel)s") % {"channel": channel}
 
 
 class Remark(models.Model):
     """One act of one person, or what they wrote; it stands in the incident's timeline."""
 
     class What(models.TextChoices):
-        NOTE = "note", _("note")
-        ACKNOWLEDGED = "acknowledged", _("acknowledged")
-        ASSIGNED = "assigned", _("given to somebody")
-        SNOOZED = "snoozed", _("put to sleep")
-        CLOSED = "closed", _("closed by hand")
+        NOTE = "note", gettext_lazy("note")
+        ACKNOWLEDGED = "acknowledged", gettext_lazy("acknowledged")
+        ASSIGNED = "assigned", gettext_lazy("given to somebody")
+        SNOOZED = "snoozed", gettext_lazy("put to sleep")
+        CLOSED = "closed", gettext_lazy("closed by hand")
 
     incident = models.ForeignKey("alerts.Incident", on_delete=models.CASCADE, related_name="remarks")
     at = models.DateTimeField()

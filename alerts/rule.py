@@ -68,10 +68,15 @@ class Rule(models.Model):
         return spec
 
     @property
-    def title(self) -> str:
-        """Return the title in the active language where it is one of ours, also of a rule that cannot be read."""
+    def plain_title(self) -> str:
+        """Return the title as the rule has it, also of one that cannot be read; "" where it has none."""
         given = self.text.get("title") if isinstance(self.text, Mapping) else ""
-        return gettext(str(given)) if given else self.key
+        return str(given or "")
+
+    @property
+    def title(self) -> str:
+        """Return the title in the active language where it is one of ours, the key where it has none."""
+        return gettext(self.plain_title) if self.plain_title else self.key
 
 
 class Override(models.Model):

@@ -3,11 +3,10 @@
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
-from django.conf import settings
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from alerts import incidents, story
+from alerts.languages import in_every_language
 from alerts.message import Message, Severity
 from alerts.models import Channel, Incident, Reason
 from alerts.route import Tree
@@ -50,18 +49,25 @@ def look(at: datetime) -> None:
 
 
 def _open(subject: str, rule: Rule, at: datetime) -> None:
-    labels = {"rule": rule.key, "severity": str(Severity.WARNING)}
-    channels = Channel.objects.filter(pk__in=Tree.load().way(labels, at).channel_ids)
-    with translation.override(settings.LANGUAGE_CODE):
-        title = _("The rule %(rule)s cannot be judged") % {"rule": rule.key}
-        text = _("What it found stays as it was, and nothing new is found, until it is mended: %(error)s")
-        message = Message(title, Severity.WARNING, at, text % {"error": rule.failed_words}, labels=labels)
+    message = _opening(rule, at)
+    channels = Channel.objects.filter(pk__in=Tree.load().way(message.labels, at).channel_ids)
     fields = {"told_at": at, "told_severity": str(Severity.WARNING)}
     incidents.open_incident(subject, Reason.EVALUATION_ERROR, message, channels, **fields)
 
 
+@in_every_language
+def _opening(rule: Rule, at: datetime) -> Message:
+    title = _("The rule %(rule)s cannot be judged") % {"rule": rule.key}
+    text = _("What it found stays as it was, and nothing new is found, until it is mended: %(error)s")
+    labels = {"rule": rule.key, "severity": str(Severity.WARNING)}
+    return Message(title, Severity.WARNING, at, text % {"error": rule.failed_words}, labels=labels)
+
+
 def _close(incident: Incident, at: datetime) -> None:
-    with translation.override(settings.LANGUAGE_CODE):
-        text = _("The rule is judged again, or it is switched off or deleted.")
-    message = story.linked(Message(incident.title, Severity.WARNING, at, text), incident)
-    incidents.close_incident(incident, Reason.RECOVERED, message)
+    incidents.close_incident(incident, Reason.RECOVERED, story.linked(_ending(incident, at), incident))
+
+
+@in_every_language
+def _ending(incident: Incident, at: datetime) -> Message:
+    text = _("The rule is judged again, or it is switched off or deleted.")
+    return Message(incident.heading, Severity.WARNING, at, text)

@@ -11,8 +11,9 @@ from django.db.models import Q
 from collectors.causes import Cause
 from collectors.cloud.known import Service, services
 from collectors.cloud.latest import standings
-from collectors.cursors import raw_cursor
+from collectors.cloud.reading import Place, standing
 from collectors.event import Event
+from collectors.layout import address_text
 from collectors.models import NodeFact
 from fleet.models import Cache, Node, Reach
 
@@ -34,12 +35,8 @@ ROLE_OVER = timedelta(minutes=2)
 READ_LATELY = timedelta(minutes=5)
 # So long an instance may take to be made, before it has figures of its own.
 MADE = timedelta(minutes=15)
-PLACES = """
-    SELECT p.id, i.cache_id, p.node_id, p.role, (
-        SELECT max(s.at) FROM cloud_sample s WHERE s.place_id = p.id AND s.at > %(edge)s AND s.at <= %(at)s
-    ) FROM collectors_cloudplace p JOIN collectors_cloudinstance i ON i.id = p.instance_id AND i.gone_at IS NULL
-    WHERE i.cache_id = ANY(%(caches)s::bigint[]) AND p.seen_on >= %(day)s ORDER BY p.id
-"""
+# Of places without any point for so long nothing is judged.
+TOLD_OF = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,25 +138,21 @@ def _add_nodes(found: dict[int, Watched]) -> None:
     polled = ("status__attempted_at", "status__answered_at", "status__failing_since", "status__failed_cause")
     rows = Node.objects.present().filter(cache__in=found).order_by().values_list(*place, *polled)
     for node_id, cache_id, host, port, role, shard_id, number, attempted, answered, failing, cause in rows:
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         polls = (attempted, answered, failing, cause in EVIDENCE)
-        node = WatchedNode(node_id, address, role, shard_id, number, *polls)
+        node = WatchedNode(node_id, address_text(host, port), role, shard_id, number, *polls)
         found[cache_id].nodes.append(node)
 
 
 def _add_places(found: dict[int, Watched], at: datetime) -> None:
-    edge = at - timedelta(hours=1)
-    with raw_cursor() as cursor:
-        given = {"caches": list(found), "edge": edge, "at": at, "day": (edge - timedelta(days=1)).date()}
-        rows = cursor.execute(PLACES, given).fetchall()
-    fresh = {cache_id for _id, cache_id, _node, _role, newest in rows if newest and at - newest < LEFT}
-    serving = _newest_by_node(rows)
-    for place_id, cache_id, node_id, role, newest in rows:
-        if newest and role and newest + ROLE_OVER < serving.get((cache_id, node_id), newest):
+    places = standing(found, at, TOLD_OF)
+    fresh = {place.cache_id for place, newest in places if newest and at - newest < LEFT}
+    serving = _newest_by_node(places)
+    for place, newest in places:
+        if newest and place.role and newest + ROLE_OVER < serving.get((place.cache_id, place.node_id), newest):
             continue
-        if cache_id not in fresh or (newest and at - newest < LEFT):
-            place = WatchedNode(-place_id, node_id, role, None, None, answered_at=newest)
-            found[cache_id].places.append(place)
+        if place.cache_id not in fresh or (newest and at - newest < LEFT):
+            given = (-place.id, place.address or place.node_id, place.role, place.shard_id, place.shard)
+            found[place.cache_id].places.append(WatchedNode(*given, answered_at=newest))
     told = [cache_id for cache_id, cache in found.items() if cache.places]
     known = services(told)
     feeds = standings(known)
@@ -171,12 +164,13 @@ def _add_places(found: dict[int, Watched], at: datetime) -> None:
         found[cache_id].is_read = bool(is_read and not is_new)
 
 
-def _newest_by_node(rows: Sequence[tuple[int, int, str, str, datetime | None]]) -> dict[tuple[int, str], datetime]:
+def _newest_by_node(places: Sequence[tuple[Place, datetime | None]]) -> dict[tuple[int, str], datetime]:
     """Return when the service last told of each node, in whatever role it has now."""
     found: dict[tuple[int, str], datetime] = {}
-    for _id, cache_id, node_id, role, newest in rows:
-        if node_id and role and newest:
-            found[cache_id, node_id] = max(newest, found.get((cache_id, node_id), newest))
+    for place, newest in places:
+        if place.node_id and place.role and newest:
+            key = (place.cache_id, place.node_id)
+            found[key] = max(newest, found.get(key, newest))
     return found
 
 

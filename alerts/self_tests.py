@@ -12,11 +12,11 @@ from enum import StrEnum
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
-from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from alerts import incidents, story
+from alerts.languages import in_every_language
 from alerts.message import Message, Severity
 from alerts.models import Channel, Delivery, Incident, Kind, Reason
 from collectors.readiness import Check
@@ -83,11 +83,11 @@ def _begin(channel: Channel, now: datetime) -> Incident:
     return incident
 
 
+@in_every_language
 def _message(channel: str, now: datetime, *, is_over: bool) -> Message:
-    with translation.override(settings.LANGUAGE_CODE):
-        title = _("Self-test of the channel %(channel)s") % {"channel": channel}
-        begun = _("Nothing is wrong. This page shows that pages get through; it ends by itself.")
-        text = _("It got through.") if is_over else begun
+    title = _("Self-test of the channel %(channel)s") % {"channel": channel}
+    begun = _("Nothing is wrong. This page shows that pages get through; it ends by itself.")
+    text = _("It got through.") if is_over else begun
     return Message(title, Severity.INFO, now, text)
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import orjson
 from django.db import connection
+from django.utils import translation
 
 from alerts import chart_image, fallbacks, outbox
 from alerts.causes import Cause
@@ -56,7 +57,7 @@ def drawn(claim: Claim) -> Claim:
     """Return the claim with its chart where its channel shows one: here, as the hands have no database."""
     if not kind_of(claim.channel.kind).shows_chart or claim.delivery.incident.is_test:
         return claim
-    return replace(claim, chart=chart_image.of(claim.delivery.incident))
+    return replace(claim, chart=chart_image.of(claim.delivery.incident, claim.channel.language))
 
 
 def timed(claim: Claim) -> tuple[Outcome, float]:
@@ -72,7 +73,8 @@ def attempt(claim: Claim) -> Outcome:
     if is_once_too_often(claim, kind):
         return Unknown(cause=Cause.UNANSWERED_TWICE)
     try:
-        return kind.deliver(settings_of(claim.channel.settings), claim.sending())
+        with translation.override(claim.channel.language):
+            return kind.deliver(settings_of(claim.channel.settings), claim.sending())
     except SecretUnreadableError:
         return Final(cause=Cause.SECRET_UNREADABLE)
     # A mistake of ours in one kind of channel must not stop the others.

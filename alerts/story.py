@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 
 from alerts.alert import Alert
 from alerts.figures import figure, span
+from alerts.languages import in_every_language
 from alerts.message import Fact, Message, Severity
 from alerts.models import Incident
 from alerts.reason import Reason
@@ -19,41 +20,42 @@ from alerts.spec import Spec
 from alerts.spec_form import SpecError
 from alerts.spec_words import read_unit
 from alerts.text import filled
+from collectors.cloud.reading import shortened
 from collectors.metrics.lookup import UnknownMetricError
 
 # Alerts that a message lists; it counts the others.
 LISTED = 20
 
 
+@in_every_language
 def opening(alerts: Sequence[Alert], at: datetime, hidden: Sequence[Alert] = ()) -> Message:
     """Return what is told while alerts fire: those of one incident, at least one, and what they stand for."""
-    with translation.override(settings.LANGUAGE_CODE):
-        ordered = sorted(alerts, key=lambda alert: (alert.severity != "critical", alert.began_at, alert.pk or 0))
-        first = ordered[0]
-        return Message(
-            title=title(ordered),
-            severity=Severity(first.severity),
-            at=at,
-            text="\n".join(advice(first)),
-            source=first.cache_name,
-            facts=(*_facts(ordered), *_hidden_facts(hidden)),
-            runbook=runbook(first),
-            labels=_common_labels(ordered),
-        )
+    ordered = sorted(alerts, key=lambda alert: (alert.severity != "critical", alert.began_at, alert.pk or 0))
+    first = ordered[0]
+    return Message(
+        title=title(ordered),
+        severity=Severity(first.severity),
+        at=at,
+        text="\n".join(advice(first)),
+        source=first.cache_name,
+        facts=(*_facts(ordered), *_hidden_facts(hidden)),
+        runbook=runbook(first),
+        labels=_common_labels(ordered),
+    )
 
 
+@in_every_language
 def ending(incident: Incident, alerts: Sequence[Alert], at: datetime) -> Message:
     """Return what is told when the last alert is over, and why it is where that is no evidence of health."""
-    with translation.override(settings.LANGUAGE_CODE):
-        reasons = dict.fromkeys(str(alert.get_reason_display()) for alert in alerts if not is_evidence(alert))
-        why = _("Closed for another reason than recovery: %(reasons)s.") % {"reasons": ", ".join(reasons)}
-        return Message(
-            title=_("Over: %(title)s") % {"title": incident.title},
-            severity=Severity(incident.severity),
-            at=at,
-            text=why if reasons else _("All of its conditions are healthy again."),
-            source=incident.cache_name or "shardwatch",
-        )
+    reasons = dict.fromkeys(str(alert.get_reason_display()) for alert in alerts if not is_evidence(alert))
+    why = _("Closed for another reason than recovery: %(reasons)s.") % {"reasons": ", ".join(reasons)}
+    return Message(
+        title=_("Over: %(title)s") % {"title": incident.heading},
+        severity=Severity(incident.severity),
+        at=at,
+        text=why if reasons else _("All of its conditions are healthy again."),
+        source=incident.cache_name or "shardwatch",
+    )
 
 
 def is_evidence(alert: Alert) -> bool:
@@ -76,7 +78,7 @@ def title(alerts: Sequence[Alert]) -> str:
 
 def _plain_title(alerts: Sequence[Alert]) -> str:
     first = alerts[0]
-    what = first.rule.title if first.rule else first.rule_key
+    what = rule_title(first)
     caches = {alert.cache_name for alert in alerts}
     several = ngettext("%(count)d cache", "%(count)d caches", len(caches)) % {"count": len(caches)}
     about = first.cache_name if len(caches) == 1 else several
@@ -86,11 +88,15 @@ def _plain_title(alerts: Sequence[Alert]) -> str:
     return words % {"about": about, "what": what, "count": len(alerts)}
 
 
+def rule_title(alert: Alert) -> str:
+    return alert.rule.title if alert.rule else alert.rule_key
+
+
 def place(alert: Alert) -> str:
     """Return which node or shard it is about; "" for the whole cache."""
-    given = {"number": alert.labels.get("shard"), "address": alert.node_address}
+    given = {"number": alert.labels.get("shard"), "address": shortened(alert.node_address)}
     if given["number"] is None:
-        return alert.node_address
+        return str(given["address"])
     return (_("shard %(number)s, %(address)s") if alert.node_address else _("shard %(number)s")) % given
 
 
@@ -130,7 +136,7 @@ def _hidden_facts(hidden: Sequence[Alert]) -> list[Fact]:
     """Return how many alerts are not told by themselves, and which rules they are of."""
     if not hidden:
         return []
-    rules = ", ".join(dict.fromkeys(alert.rule.title if alert.rule else alert.rule_key for alert in hidden[:LISTED]))
+    rules = ", ".join(dict.fromkeys(rule_title(alert) for alert in hidden[:LISTED]))
     words = ngettext("%(count)d alert: %(rules)s", "%(count)d alerts: %(rules)s", len(hidden))
     return [Fact(_("Not told by themselves"), words % {"count": len(hidden), "rules": rules})]
 
@@ -139,7 +145,7 @@ def _line(alert: Alert) -> str:
     if alert.state == Alert.State.FLAPPING:
         return flapping_words(alert)
     since = f"{alert.began_at:%Y-%m-%d %H:%M:%S} UTC"
-    what = amount(alert) or (alert.rule.title if alert.rule else alert.rule_key)
+    what = amount(alert) or rule_title(alert)
     words = {
         "critical": _("%(what)s, critical since %(since)s"),
         "warning": _("%(what)s, warning since %(since)s"),

@@ -186,9 +186,9 @@ class Desk:
         Alert.objects.filter(pk__in=[alert.pk for alert in seen]).update(told_at=self.at, kept_back="", behind=None)
         self._note_told(incident, seen)
         incident.told_at, incident.told_severity, incident.news_at = self.at, str(message.severity), None
-        incident.title, incident.severity = message.title[:300], str(message.severity)
-        incident.paged_at = incident.paged_at or self.at
-        incident.save(update_fields=["told_at", "told_severity", "news_at", "title", "severity", "paged_at"])
+        incident.name_after(message)
+        incident.severity, incident.paged_at = str(message.severity), incident.paged_at or self.at
+        incident.save(update_fields=["told_at", "told_severity", "news_at", "title", "titles", "severity", "paged_at"])
 
     @staticmethod
     def _told_of(incident: Incident) -> set[int]:

@@ -8,16 +8,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Q
-from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from alerts import incidents, outbox, story
 from alerts.alert import Alert
 from alerts.decision import Decision
+from alerts.languages import in_every_language
 from alerts.message import Fact, Message, Severity
 from alerts.models import Channel, Incident, IncidentQuerySet, Kind, Reason
 from alerts.rule import Rule
@@ -78,11 +77,9 @@ def open_outage(at: datetime, seen: Sight, channels: Iterable[Channel]) -> Incid
 
 def open_storm(rule: Rule | None, rule_key: str, at: datetime, channels: Iterable[Channel]) -> Incident:
     """Open the incident of a rule that opens many, or return the one that is open."""
-    title = rule.title if rule else rule_key
-    message = storm_message(title, (), Severity.CRITICAL, at)
-    return _open(
-        STORM + rule_key, Reason.STORM, message, channels, What.STORM, {"rule": title, "count": STORM_INCIDENTS}
-    )
+    message = storm_message(rule_key, rule, (), Severity.CRITICAL, at)
+    data = {"rule": (rule and rule.plain_title) or rule_key, "count": STORM_INCIDENTS}
+    return _open(STORM + rule_key, Reason.STORM, message, channels, What.STORM, data)
 
 
 def _open(
@@ -119,8 +116,9 @@ def _look(incident: Incident, at: datetime) -> None:
     message = message_of(incident, at)
     if message.title != incident.title:
         outbox.enqueue(incident, Kind.UPDATE, story.linked(message, incident))
-        incident.title, incident.severity, incident.told_at = message.title[:300], str(message.severity), at
-        incident.save(update_fields=["title", "severity", "told_at"])
+        incident.name_after(message)
+        incident.severity, incident.told_at = str(message.severity), at
+        incident.save(update_fields=["title", "titles", "severity", "told_at"])
 
 
 def _is_over(incident: Incident, at: datetime) -> bool:
@@ -143,39 +141,42 @@ def message_of(incident: Incident, at: datetime) -> Message:
         return outage_message(sight(at), at)
     alerts = _behind(incident)
     worst = Severity.CRITICAL if any(one.severity == "critical" for one in alerts) else Severity.WARNING
-    rule = Rule.objects.filter(key=incident.subject.removeprefix(STORM)).first()
-    return storm_message(rule.title if rule else incident.subject.removeprefix(STORM), alerts, worst, at)
+    key = incident.subject.removeprefix(STORM)
+    return storm_message(key, Rule.objects.filter(key=key).first(), alerts, worst, at)
 
 
+@in_every_language
 def outage_message(seen: Sight, at: datetime) -> Message:
-    with translation.override(settings.LANGUAGE_CODE):
-        words = ngettext(
-            "Of %(count)d node that was asked, none answers.",
-            "Of %(count)d nodes that were asked, none answers.",
-            seen.nodes,
-        )
-        advice = _(
-            "Either Shardwatch has lost its network, or all caches are down. Alerts of single caches are not told "
-            "until one of them answers."
-        )
-        title = _("No cache answers Shardwatch any more")
-        return Message(title, Severity.CRITICAL, at, f"{words % {'count': seen.nodes}}\n{advice}")
+    words = ngettext(
+        "Of %(count)d node that was asked, none answers.",
+        "Of %(count)d nodes that were asked, none answers.",
+        seen.nodes,
+    )
+    advice = _(
+        "Either Shardwatch has lost its network, or all caches are down. Alerts of single caches are not told "
+        "until one of them answers."
+    )
+    title = _("No cache answers Shardwatch any more")
+    return Message(title, Severity.CRITICAL, at, f"{words % {'count': seen.nodes}}\n{advice}")
 
 
-def storm_message(rule: str, alerts: Collection[Alert], severity: Severity, at: datetime) -> Message:
-    with translation.override(settings.LANGUAGE_CODE):
-        caches = list(dict.fromkeys(alert.cache_name for alert in alerts))
-        words = ngettext(
-            "%(rule)s: many at once, %(count)d more alert", "%(rule)s: many at once, %(count)d more alerts", len(alerts)
-        )
-        title = words % {"rule": rule, "count": len(alerts)} if alerts else _("%(rule)s: many at once") % {"rule": rule}
-        named = ", ".join(caches[:LISTED]) + ("…" if len(caches) > LISTED else "")
-        facts = (Fact(_("Caches"), f"{len(caches)}: {named}"),) if caches else ()
-        text = _("More incidents of this rule than people can read begin at once: further ones are told here together.")
-        return Message(title, severity, at, text, facts=facts, labels={"severity": str(severity)})
+@in_every_language
+def storm_message(
+    rule_key: str, rule: Rule | None, alerts: Collection[Alert], severity: Severity, at: datetime
+) -> Message:
+    name = rule.title if rule else rule_key
+    caches = list(dict.fromkeys(alert.cache_name for alert in alerts))
+    words = ngettext(
+        "%(rule)s: many at once, %(count)d more alert", "%(rule)s: many at once, %(count)d more alerts", len(alerts)
+    )
+    title = words % {"rule": name, "count": len(alerts)} if alerts else _("%(rule)s: many at once") % {"rule": name}
+    named = ", ".join(caches[:LISTED]) + ("…" if len(caches) > LISTED else "")
+    facts = (Fact(_("Caches"), f"{len(caches)}: {named}"),) if caches else ()
+    text = _("More incidents of this rule than people can read begin at once: further ones are told here together.")
+    return Message(title, severity, at, text, facts=facts, labels={"severity": str(severity)})
 
 
+@in_every_language
 def _end_message(incident: Incident, at: datetime) -> Message:
-    with translation.override(settings.LANGUAGE_CODE):
-        text = _("It is over. What is still bad is told by itself from now on.")
-        return Message(incident.title, Severity(incident.severity), at, text)
+    text = _("It is over. What is still bad is told by itself from now on.")
+    return Message(incident.heading, Severity(incident.severity), at, text)

@@ -1,9 +1,7 @@
-"""The words that all channels share, in the language of the site: nobody's in particular reads them."""
+"""The words that all channels share, in the active language: a sender speaks that of the channel."""
 
 from dataclasses import replace
 
-from django.conf import settings
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from alerts.channel import Sending
@@ -23,26 +21,24 @@ def severity_word(severity: Severity) -> str:
 
 def headline(sending: Sending) -> str:
     """Return what a message is about in one line: how bad or how it ended, and the title."""
-    with translation.override(settings.LANGUAGE_CODE):
-        words = {
-            Kind.TRIGGER: severity_word(sending.message.severity),
-            Kind.UPDATE: _("Update"),
-            Kind.ACKNOWLEDGE: _("Acknowledged"),
-            Kind.RESOLVE: _("Resolved"),
-        }
-        word = _("Test") if sending.is_test and sending.kind == Kind.TRIGGER else words[sending.kind]
-        return _("%(state)s: %(title)s") % {"state": word, "title": sending.message.title}
+    words = {
+        Kind.TRIGGER: severity_word(sending.message.severity),
+        Kind.UPDATE: _("Update"),
+        Kind.ACKNOWLEDGE: _("Acknowledged"),
+        Kind.RESOLVE: _("Resolved"),
+    }
+    word = _("Test") if sending.is_test and sending.kind == Kind.TRIGGER else words[sending.kind]
+    return _("%(state)s: %(title)s") % {"state": word, "title": sending.message.title}
 
 
 def links(message: Message) -> list[tuple[str, str]]:
     """Return the addresses that a reader may want, each with its words."""
-    with translation.override(settings.LANGUAGE_CODE):
-        named = (
-            (message.link, _("Open in Shardwatch")),
-            (message.runbook, _("Run book")),
-            (message.acknowledge_link, _("Acknowledge")),
-        )
-        return [(address, words) for address, words in named if address]
+    named = (
+        (message.link, _("Open in Shardwatch")),
+        (message.runbook, _("Run book")),
+        (message.acknowledge_link, _("Acknowledge")),
+    )
+    return [(address, words) for address, words in named if address]
 
 
 def plain(sending: Sending) -> str:
@@ -61,6 +57,5 @@ def below(sending: Sending) -> str:
 
 def as_fallback(message: Message, failed: str, trouble: str) -> Message:
     """Return the message with the reason why a fall-back gets it."""
-    with translation.override(settings.LANGUAGE_CODE):
-        words = _("%(channel)s did not get it out. %(trouble)s") % {"channel": failed, "trouble": trouble}
-        return replace(message, facts=(*message.facts, Fact(_("Sent here because"), words.strip())))
+    words = _("%(channel)s did not get it out. %(trouble)s") % {"channel": failed, "trouble": trouble}
+    return replace(message, facts=(*message.facts, Fact(_("Sent here because"), words.strip())))

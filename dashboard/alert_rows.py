@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.db.models import Case, Q, QuerySet, Value, When
 from django.http import QueryDict
+from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from alerts import story
@@ -65,7 +66,7 @@ class AlertQuery:
         """Return the alerts asked for, worst first."""
         found = among.select_related("rule", "incident", "cache", "behind")
         if self.text:
-            fields = ("rule_key", "cache_name", "node_address", "incident__title", "rule__text__title")
+            fields = ("rule_key", "cache_name", "node_address", "rule__text__title", *titled("incident__"))
             found = found.filter(any_of(fields, self.text))
         if self.label:
             found = found.filter(labels__contains=label_of(self.label))
@@ -77,7 +78,7 @@ class AlertQuery:
         """Return the incidents of the time asked for, newest first; those that are open too."""
         found = Incident.objects.real().filter(opened_at__gte=now - SPANS[self.span]).select_related("cache")
         if self.text:
-            found = found.filter(any_of(("title", "cache_name"), self.text))
+            found = found.filter(any_of(("cache_name", *titled()), self.text))
         if self.label:
             found = found.filter(cache__labels__contains=label_of(self.label))
         return found.filter(severity=self.severity) if self.severity else found
@@ -88,6 +89,11 @@ def any_of(fields: Iterable[str], text: str) -> Q:
     for name in fields:
         found |= Q(**{f"{name}__icontains": text})
     return found
+
+
+def titled(of: str = "") -> tuple[str, str]:
+    """Return the fields of an incident's title as it was sent, and as the reader sees it."""
+    return f"{of}title", f"{of}titles__{translation.get_language()}"
 
 
 def label_of(text: str) -> dict[str, str]:
@@ -103,11 +109,17 @@ class AlertRow:
 
     @property
     def title(self) -> str:
-        return rule_title(self.alert)
+        return story.rule_title(self.alert)
 
     @property
     def place(self) -> str:
         return story.place(self.alert)
+
+    @property
+    def whole_name(self) -> str:
+        """Return the name of the node that `place` shortens; "" where it is whole."""
+        whole = self.alert.node_address
+        return "" if whole in self.place else whole
 
     @property
     def amount(self) -> str:
@@ -129,10 +141,6 @@ class AlertRow:
         if self.alert.state == Alert.State.RESOLVED:
             return "ok"
         return "waiting" if self.alert.state == Alert.State.PENDING else self.alert.severity or "waiting"
-
-
-def rule_title(alert: Alert) -> str:
-    return alert.rule.title if alert.rule else alert.rule_key
 
 
 @dataclass(slots=True)

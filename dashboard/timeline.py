@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
@@ -12,9 +12,10 @@ from django.utils.translation import gettext as _
 from alerts import decision_words, story
 from alerts.alert import Alert, Transition
 from alerts.decision import Decision
+from alerts.incident_acts import UNTIL
 from alerts.models import Attempt, Delivery, Incident
 from alerts.reason import Reason
-from alerts.remark import Remark
+from alerts.remark import Remark, person_words
 from dashboard.alert_rows import ICONS
 
 # Rows of each kind that a page shows, the newest.
@@ -112,17 +113,19 @@ def _decisions(incident: Incident) -> Iterator[Entry]:
 
 
 def _deliveries(incident: Incident) -> Iterator[Entry]:
-    tried = Attempt.objects.filter(delivery__incident=incident).select_related("delivery", "channel")
+    tried = Attempt.objects.filter(delivery__incident=incident).select_related("delivery__stands_in_for", "channel")
     for row in tried.order_by("-pk")[:LIMIT]:
         yield Entry(row.at, "delivery", RESULT_ICONS[row.result], decision_words.attempt_words(row), row.answer)
-    for waiting in incident.deliveries.exclude(state=Delivery.State.ACCEPTED).select_related("channel")[:LIMIT]:
+    for waiting in incident.deliveries.exclude(state=Delivery.State.ACCEPTED).select_related(
+        "channel", "stands_in_for"
+    )[:LIMIT]:
         at = waiting.done_at or waiting.created_at
         yield Entry(at, "delivery", "notice" if waiting.state else "waiting", decision_words.waiting_words(waiting))
 
 
 def _remarks(incident: Incident) -> Iterator[Entry]:
     for row in incident.remarks.order_by("-at", "-pk")[:LIMIT]:
-        yield Entry(row.at, "person", "user", _remark_words(row), author=row.author)
+        yield Entry(row.at, "person", "user", _remark_words(row), author=person_words(row.author))
 
 
 def _remark_words(row: Remark) -> str:
@@ -133,4 +136,9 @@ def _remark_words(row: Remark) -> str:
         Remark.What.SNOOZED: _("Put it to sleep until %(text)s"),
     }
     found = words.get(Remark.What(row.what))
-    return found % {"text": row.text} if found else row.text
+    return found % {"text": _moment(row.text) if row.what == Remark.What.SNOOZED else row.text} if found else row.text
+
+
+def _moment(text: str) -> str:
+    """Return a moment that was written down in UTC, in the reader's time zone."""
+    return decision_words.clock(datetime.strptime(text, UNTIL).replace(tzinfo=UTC))

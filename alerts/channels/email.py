@@ -115,16 +115,16 @@ def inline(chart: Chart) -> MIMEImage:
 
 
 def html(sending: Sending) -> str:
-    with translation.override(site.LANGUAGE_CODE):
-        context = {
-            "headline": wording.headline(sending),
-            "message": sending.message,
-            "links": wording.links(sending.message),
-            "is_calm": sending.kind in {"resolve", "acknowledge"},
-            "chart": sending.chart.words if sending.chart else "",
-            "chart_id": CHART,
-        }
-        return render_to_string("alerts/email.html", context)
+    context = {
+        "headline": wording.headline(sending),
+        "message": sending.message,
+        "links": wording.links(sending.message),
+        "is_calm": sending.kind in {"resolve", "acknowledge"},
+        "chart": sending.chart.words if sending.chart else "",
+        "chart_id": CHART,
+        "language": translation.get_language(),
+    }
+    return render_to_string("alerts/email.html", context)
 
 
 def tried(act: Callable[[], object], is_certain: bool) -> Outcome | None:

@@ -37,6 +37,18 @@ def test_a_critical_rule_turns_a_switch_off_and_pages(watched: Fleet, pager: Cha
     assert Delivery.objects.filter(incident=page, channel=pager, kind="trigger").count() == 1
 
 
+def test_the_page_is_worded_for_every_reader(watched: Fleet, pager: Channel) -> None:
+    leave(watched)
+    watched.poll(0.95, 0.5)
+    guarded()
+
+    page = Incident.objects.get(reason=Reason.SWITCHED_OFF)
+
+    assert page.title.endswith("was turned off by a rule: “Memory” is critical")
+    assert "ルールがオフにしました" in page.titles["ja"]
+    assert "is critical" not in page.titles["ja"]
+
+
 @pytest.mark.parametrize("memory", [0.5, 0.85])
 def test_less_than_critical_does_not(watched: Fleet, memory: float) -> None:
     leave(watched)

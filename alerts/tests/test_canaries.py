@@ -60,6 +60,8 @@ def test_an_alert_of_the_cache_rolls_it_back(watched: Fleet) -> None:
     assert look() == (Step.DEPLOY, 0)
     assert "Memory" in why()
     assert Switch.objects.get().changes.filter(kind="off", by="run book").exists()
+    titles = Incident.objects.get(reason=Reason.SWITCHED_OFF).titles
+    assert "のアラート「メモリ」が発報中です" in titles["ja"]
 
 
 def test_people_are_told_that_it_was_rolled_back_until_the_switch_is_on_again(watched: Fleet, pager: Channel) -> None:

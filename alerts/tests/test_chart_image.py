@@ -5,7 +5,6 @@ from email.message import Message
 
 import pytest
 from django.core import mail
-from django.utils import translation
 
 from alerts import chart_image, sender
 from alerts.alert import Alert
@@ -57,7 +56,7 @@ def test_the_text_says_what_the_chart_shows(watched: Fleet) -> None:
 
 
 def test_the_image_has_the_line_its_bound_and_when_it_began(watched: Fleet) -> None:
-    chart = chart_image.of(Incident.objects.get())
+    chart = chart_image.of(Incident.objects.get(), "en")
 
     assert chart is not None
     colours = set("".join(rows(chart.png)))
@@ -69,7 +68,7 @@ def test_a_line_has_gaps_where_nothing_is_known(watched: Fleet) -> None:
     watched.poll(None)
     watched.poll(0.95)
 
-    assert chart_image.of(Incident.objects.get()) is not None
+    assert chart_image.of(Incident.objects.get(), "en") is not None
 
 
 def test_what_was_not_measured_has_no_chart(watched: Fleet) -> None:
@@ -102,12 +101,12 @@ def test_only_mails_show_charts() -> None:
     assert [name for name, kind in KINDS.items() if kind.shows_chart] == ["email"]
 
 
-def test_it_speaks_the_language_of_the_site(watched: Fleet) -> None:
-    with translation.override("ja"):
-        chart = chart_image.of(Incident.objects.get())
+@pytest.mark.parametrize(("language", "words"), [("en", "bound 90%"), ("ja", "しきい値 90%")])
+def test_it_speaks_the_language_of_the_channel(watched: Fleet, language: str, words: str) -> None:
+    chart = chart_image.of(Incident.objects.get(), language)
 
     assert chart is not None
-    assert "bound 90%" in chart.words
+    assert words in chart.words
 
 
 def test_a_mail_without_a_chart_is_text_and_html_alone() -> None:

@@ -9,9 +9,10 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from alerts import evaluate, measures, pack, scene, trial
+from alerts import evaluate, incident_chart, measures, pack, scene, story, trial
 from alerts.alert import Alert
 from alerts.gates import GATES
+from alerts.models import Incident
 from alerts.packs.service import SERVICE_PACK
 from alerts.rule import Rule
 from alerts.spec_form import SpecError, read_spec, written
@@ -22,7 +23,8 @@ from collectors.cloud.models import CloudInstance, CloudProject
 from collectors.cloud.products import Product
 from collectors.tests.cloud_cast import NOON, PROJECT, instance, minutes
 from collectors.windows import Read, Reading
-from fleet.models import Cache, Reach
+from dashboard.alert_rows import AlertRow
+from fleet.models import Cache, Node, Reach, Shard
 
 pytestmark = pytest.mark.django_db
 STEP = timedelta(minutes=5)
@@ -119,6 +121,61 @@ def test_each_place_is_judged_by_itself() -> None:
     alert = Alert.objects.get()
     assert (alert.target, alert.state, alert.severity, alert.value) == (f"p{high.pk}", "firing", "critical", 0.95)
     assert (alert.node, alert.node_address, alert.labels["role"]) == (None, "node-1", "primary")
+
+
+CLUSTER_ID = "07c37dfeb235213a872192d90877d0cd55635b91"
+
+
+def known_node(owner: CloudInstance, identity: str = CLUSTER_ID) -> Node:
+    """Make a node of the owner's cache as its cluster tells of it."""
+    assert owner.cache
+    shard = Shard.objects.create(cache=owner.cache, identity="a", number=3)
+    place = {"host": "10.0.0.5", "port": 11001}
+    return Node.objects.create(cache=owner.cache, identity=identity, shard=shard, role="primary", **place)
+
+
+def test_a_node_of_a_cluster_is_named_as_we_know_it() -> None:
+    owner = watched(Product.REDIS_CLUSTER)
+    node = known_node(owner)
+    rule("cpu", metric="service_cpu_utilization")
+    minutes(owner, node=CLUSTER_ID, cpu_utilization=[0.95])
+
+    judge(owner, NOON)
+
+    alert = Alert.objects.get()
+    assert (alert.node_address, alert.labels["shard"], alert.shard) == ("10.0.0.5:11001", "3", node.shard)
+    assert story.place(alert) == "shard 3, 10.0.0.5:11001"
+    assert AlertRow(alert).whole_name == ""
+
+
+@pytest.mark.parametrize("change", [{"identity": "another"}, {"left_at": NOON}])
+def test_one_that_we_do_not_know_is_shortened(change: dict[str, Any]) -> None:
+    owner = watched(Product.REDIS_CLUSTER)
+    known_node(owner)
+    Node.objects.update(**change)
+    rule("cpu", metric="service_cpu_utilization", title="Busy")
+    minutes(owner, node=CLUSTER_ID, cpu_utilization=[0.95])
+
+    judge(owner, NOON)
+
+    alert = Alert.objects.get()
+    assert (alert.node_address, "shard" in alert.labels) == (CLUSTER_ID, False)
+    assert story.opening([alert], NOON).title == "sessions-redis-cluster: Busy: 07c37dfeb235… 95% (bound 90%)"
+    assert AlertRow(alert).whole_name == CLUSTER_ID
+
+
+def test_its_incident_draws_what_the_service_told_of_it(settings: Settings) -> None:
+    settings.RETENTION_RAW_DAYS = 36_500
+    owner = watched(Product.REDIS_CLUSTER)
+    rule("cpu", metric="service_cpu_utilization")
+    minutes(owner, node=CLUSTER_ID, cpu_utilization=[0.5, 0.7, 0.95])
+    judge(owner, NOON)
+    alert = Alert.objects.select_related("cache", "rule").get()
+
+    picture = incident_chart.of(Incident.objects.get(), [alert], NOON + timedelta(minutes=1))
+
+    assert picture is not None
+    assert (picture.about, picture.lowest, picture.highest) == ("07c37dfeb235…", "50%", "95%")
 
 
 def test_a_cache_is_judged_by_its_highest_place() -> None:

@@ -57,7 +57,8 @@ def new(request: HttpRequest, kind: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         try:
-            made = channel_changes.add(signed_in(request), kind, given["name"], form.given(), given["fallback"])
+            about = (given["name"], form.given(), given["fallback"], given["language"])
+            made = channel_changes.add(signed_in(request), kind, *about)
         except ValidationError as error:
             form.refuse(error)
         else:
@@ -75,7 +76,8 @@ def edit(request: HttpRequest, channel_id: int) -> HttpResponse:
         given = form.cleaned_data
         revision = given["revision"] or found.revision
         try:
-            channel_changes.change(signed_in(request), found, given["name"], form.given(), given["fallback"], revision)
+            about = (given["name"], form.given(), given["fallback"], revision, given["language"])
+            channel_changes.change(signed_in(request), found, *about)
         except ValidationError as error:
             form.refuse(error)
         else:

@@ -10,7 +10,7 @@ from pydantic import Field
 from accounts.api_auth import callers
 from alerts import story
 from alerts.alert import Alert, AlertQuerySet
-from dashboard.alert_rows import AlertQuery, rule_title
+from dashboard.alert_rows import AlertQuery
 from dashboard.api.answers import problems
 from dashboard.api.paging import PageAnswer, PageQuery
 
@@ -71,7 +71,7 @@ def alert_answer(alert: Alert) -> dict[str, Any]:
         **{name: getattr(alert, name) for name in (*same, "told_at", "kept_back")},
         "behind": alert.behind_id,
         "rule": alert.rule_key,
-        "title": rule_title(alert),
+        "title": story.rule_title(alert),
         "cache": alert.cache_name,
         "place": story.place(alert),
         "in_words": story.amount(alert),

@@ -1,7 +1,7 @@
 """Channels, for administrators: what they are, how they do, and the test of each."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
@@ -33,17 +33,24 @@ Values = Annotated[
 Fallback = Annotated[int, Field(ge=1, le=BIGGEST, description="The id of the channel that stands in.")]
 
 
+Language = Annotated[
+    Literal["en", "ja"], Field(description="Of messages, and of what the rules of the default pack advise.")
+]
+
+
 class NewChannel(Strict):
     name: ChannelName
     kind: Annotated[str, Field(max_length=20, description="One of the kinds.", examples=["pagerduty"])]
     settings: Values
     fallback: Fallback | None = None
+    language: Language = "en"
 
 
 class ChannelChange(Strict):
     name: ChannelName | None = None
     settings: Values | None = None
     fallback: Fallback | None = Field(None, description="null takes the fall-back away.")
+    language: Language | None = None
 
 
 class ChannelAnswer(Schema):
@@ -53,6 +60,7 @@ class ChannelAnswer(Schema):
     can_page: bool = Field(description="False: not for paging.")
     settings: dict[str, Any] = Field(description="Of secrets only whether they are set.")
     fallback: int | None
+    language: str
     proven_at: datetime | None = Field(description="When the service last accepted a message.")
     broken_at: datetime | None
     trouble: str = Field(description="Why it is broken, in a sentence.")
@@ -60,6 +68,9 @@ class ChannelAnswer(Schema):
     oldest_waiting_at: datetime | None
     last_result: str = Field(description="accepted, retry, final, unknown, or nothing.")
     last_sentence: str
+
+
+SAME = ("id", "name", "kind", "language", "proven_at", "broken_at", "trouble")
 
 
 class ChannelList(Schema):
@@ -102,7 +113,7 @@ def list_channels(request: HttpRequest) -> dict[str, Any]:
 )
 def add_channel(request: HttpRequest, body: NewChannel) -> Status[dict[str, Any]]:
     fallback = channel_numbered(body.fallback) if body.fallback else None
-    made = channel_changes.add(signed_in(request), body.kind, body.name, body.settings, fallback)
+    made = channel_changes.add(signed_in(request), body.kind, body.name, body.settings, fallback, body.language)
     return Status(201, answer_of(made))
 
 
@@ -134,6 +145,7 @@ def change_channel(request: HttpRequest, channel_id: Path[int], body: ChannelCha
         {**channel_changes.typed_settings(channel), **(given.get("settings") or {})},
         fallback if "fallback" in given else channel.fallback,
         channel.revision,
+        given.get("language") or "",
     )
     return answer_of(changed)
 
@@ -184,7 +196,7 @@ def answer_of(channel: Channel) -> dict[str, Any]:
 def channel_answer(health: Health) -> dict[str, Any]:
     channel = health.channel
     return {
-        **{name: getattr(channel, name) for name in ("id", "name", "kind", "proven_at", "broken_at", "trouble")},
+        **{name: getattr(channel, name) for name in SAME},
         "can_page": KINDS[channel.kind].can_page,
         "settings": channel_changes.shown_settings(channel),
         "fallback": channel.fallback_id,

@@ -191,7 +191,7 @@ def incident_markers(filters: EventFilter) -> list[dict[str, Any]]:
     return [
         {
             "url": row.get_absolute_url(),
-            "title": row.title,
+            "title": row.heading,
             "at": row.opened_at,
             "until": row.closed_at,
             "goes_on": row.is_open,

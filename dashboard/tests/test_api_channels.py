@@ -66,6 +66,15 @@ def test_it_says_which_field_is_wrong(change: dict[str, Any], field: str | None)
     assert field is None or said["field"].endswith(field)
 
 
+def test_a_channel_has_a_language() -> None:
+    _status, made = call("POST", "", {**NEW, "language": "ja"})
+
+    assert made["language"] == "ja"
+    assert call("PATCH", f"/{made['id']}", {"name": "renamed"})[1]["language"] == "ja"
+    assert call("PATCH", f"/{made['id']}", {"language": "en"})[1]["language"] == "en"
+    assert call("PATCH", f"/{made['id']}", {"language": "xx"})[0] == 400
+
+
 @pytest.mark.parametrize("number", [0, -1, 999_999, 2**63])
 def test_a_channel_that_is_not_there(number: int) -> None:
     assert call("GET", f"/{number}")[0] == 404
