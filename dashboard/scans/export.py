@@ -88,12 +88,18 @@ def as_ndjson(found: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
         yield orjson.dumps(row) + b"\n"
 
 
+def as_list(found: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """Yield a JSON list, row by row."""
+    yield b"["
+    for number, row in enumerate(found):
+        yield (b"," if number else b"") + orjson.dumps(row)
+    yield b"]"
+
+
 def as_json(head: Mapping[str, Any], scan: Scan, naming: Naming) -> Iterator[bytes]:
     """Yield one object: the scan, then its keys and prefixes."""
     yield orjson.dumps(head)[:-1]
     for part in ("keys", "prefixes"):
-        yield f',"{part}":['.encode()
-        for number, row in enumerate(rows(scan, part, naming)):
-            yield (b"," if number else b"") + orjson.dumps(row)
-        yield b"]"
+        yield f',"{part}":'.encode()
+        yield from as_list(rows(scan, part, naming))
     yield b"}\n"

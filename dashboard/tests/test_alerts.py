@@ -2,7 +2,9 @@
 
 import csv
 import io
+import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -225,6 +227,26 @@ def test_the_export_holds_what_the_filter_shows() -> None:
     assert (row["cache"], row["severity"], row["closed_at"]) == ("game", "critical", "")
     assert not row["title"].startswith("=")
     assert none == b""
+
+
+def exported(query: str) -> list[dict[str, Any]]:
+    answer = client_of().get(f"/alerts/history/export/?format=json{query}")
+    return list(json.loads(b"".join(answer.streaming_content)))  # type: ignore[attr-defined]
+
+
+def test_the_export_is_json_as_well() -> None:
+    for number in range(2):
+        opened(subject=str(number))
+    Incident.objects.update(opened_at=timezone.now())
+
+    assert [row["title"] for row in exported("")] == ["game-cache: node-1 does not answer"] * 2
+    assert exported("&q=nothing") == []
+
+
+def test_another_form_of_export_is_refused_in_words() -> None:
+    answer = client_of().get("/alerts/history/export/?format=xml")
+
+    assert (answer.status_code, answer.content) == (400, b"Ask for format=csv or format=json.")
 
 
 @pytest.mark.parametrize("shards", [1, 6])

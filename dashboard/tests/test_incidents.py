@@ -1,18 +1,19 @@
 """The page of an incident: what it tells, and what a person can do."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone, translation
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEntry, Role
-from accounts.tests.cast import client_of
-from alerts import incident_chart
+from accounts.tests.cast import client_of, person
+from alerts import incident_acts, incident_chart
 from alerts.alert import Alert
 from alerts.decision import Decision
-from alerts.models import Attempt, Incident, Reason, Route, Step
+from alerts.models import Attempt, Channel, Incident, Reason, Route, Step
 from alerts.remark import Remark
 from alerts.silence import Silence
 from alerts.tests.cast import channel, states
@@ -22,7 +23,7 @@ from dashboard.tests.alert_cast import firing, incident, told
 
 pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script>"
-QUERIES = 24
+QUERIES = 26
 
 
 def page(role: str = Role.VIEWER) -> str:
@@ -129,6 +130,40 @@ def test_it_says_why_nobody_was_told() -> None:
     until = f"{made.ends_at:%Y-%m-%d %H:%M} UTC"
     told = f"Not told of shard 1, 127.0.0.1:7010: silence {made.pk} of ann hides it until {until} (resharding)."
     assert told in words()
+
+
+def test_a_message_that_waits_says_what_for() -> None:
+    told()
+    firing(0.95)
+    until = timezone.now() + timedelta(minutes=2)
+    Channel.objects.update(held_until=until)
+
+    assert f"The message “trigger” to pager: waiting. It is tried at {until:%Y-%m-%d %H:%M:%S} UTC." in words()
+
+    Channel.objects.update(broken_at=until, broken_cause="refused", broken_words="")
+
+    assert any(one.startswith("The message “trigger” to pager: waiting. The channel is broken: ") for one in words())
+
+
+def test_a_fall_back_says_for_whom_it_was_told() -> None:
+    told()
+    firing(0.95)
+    incident().deliveries.update(stands_in_for=channel("second"))
+    attempt("accepted")
+
+    assert (
+        "pager accepted the message “trigger” at attempt 1. It stands in for second, which did not get it out."
+        in words()
+    )
+
+
+def test_a_sleep_ends_by_the_clock_of_the_reader() -> None:
+    firing(0.95)
+    at = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+    incident_acts.snooze(person(Role.OPERATOR), incident(), at + timedelta(hours=1), at)
+
+    with timezone.override(ZoneInfo("Asia/Tokyo")):
+        assert "Put it to sleep until 2026-03-01 22:00:00 JST" in words()
 
 
 def test_a_silence_that_was_noted_by_its_number_alone_is_told_by_it() -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone, translation
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -16,9 +18,10 @@ from alerts.alert import Alert
 from alerts.models import Channel
 from dashboard.alert_rows import ALERTS_SHOWN, SEVERITY_WORDS, AlertQuery, export_row, groups
 from dashboard.refresh import fingerprint, is_refresh, unchanged
-from dashboard.scans.export import as_csv
+from dashboard.scans.export import TYPES, as_csv, as_list
 
 ROWS_A_PAGE = 50
+WRITERS = {"csv": as_csv, "json": as_list}
 
 
 @require_safe
@@ -31,7 +34,7 @@ def alerts(request: HttpRequest) -> HttpResponse:
         (row.pk, row.state, row.severity, row.reason, row.value, row.incident_id, row.kept_back, row.behind_id)
         for row in rows
     ]
-    known = [(row.incident.title, row.incident.acknowledged_at) for row in rows if row.incident]
+    known = [(row.incident.heading, row.incident.acknowledged_at) for row in rows if row.incident]
     routes = set(Channel.objects.values_list("routes", flat=True))
     has_channels, is_routed = bool(routes), bool(routes - {None})
     version = fingerprint(translation.get_language(), told, known, has_channels, is_routed, judged.instances)
@@ -53,10 +56,15 @@ def history(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def export_history(request: HttpRequest) -> StreamingHttpResponse:
+def export_history(request: HttpRequest) -> HttpResponseBase:
+    """The history as a file; what is asked for in another form than these is said to be none."""
+    name = request.GET.get("format", "csv")
+    if name not in WRITERS:
+        return HttpResponse(
+            _("Ask for format=csv or format=json."), status=400, content_type="text/plain; charset=utf-8"
+        )
     found = AlertQuery.of(request.GET).incidents(timezone.now())
-    response = StreamingHttpResponse(
-        as_csv(map(export_row, found.iterator(1_000))), content_type="text/csv; charset=utf-8"
-    )
-    response["Content-Disposition"] = 'attachment; filename="incidents.csv"'
+    rows = WRITERS[name](map(export_row, found.iterator(1_000)))
+    response = StreamingHttpResponse(rows, content_type=TYPES[name])
+    response["Content-Disposition"] = f'attachment; filename="incidents.{name}"'
     return response

@@ -25,7 +25,7 @@ from alerts.models import Incident
 from alerts.remark import TEXT_LIMIT
 from alerts.route import Tree
 from collectors.event import Event
-from dashboard import timeline
+from dashboard import related, timeline
 from dashboard.alert_rows import SEVERITY_WORDS, AlertRow
 from dashboard.refresh import fingerprint, is_refresh, unchanged
 from dashboard.views.events import EventRow, rows_of
@@ -58,13 +58,16 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
     story = timeline.entries(found, alerts)
     hidden = [AlertRow(alert) for alert in timeline.hidden_behind(found)]
     told = [(alert.value, alert.kept_back) for alert in alerts]
-    version = fingerprint(translation.get_language(), found.closed_at, told, story, [row.alert.pk for row in hidden])
+    near = related.of(found, alerts)
+    marks = (found.closed_at, told, story, [row.alert.pk for row in hidden], related.marks(near))
+    version = fingerprint(translation.get_language(), *marks)
     if is_refresh(request) and (same := unchanged(request, version)):
         return same
     context: dict[str, Any] = {"incident": found, "rows": [AlertRow(alert) for alert in alerts], "story": story}
     context |= {"sleeps": SLEEP_WORDS, "people": people() if may_act(request, found) else []}
     context |= {"hidden": hidden, "next_step": escalation.next_step(found, Tree.load())}
     context |= {"version": version, "picture": incident_chart.of(found, alerts, now), "events": events_around(found)}
+    context |= {"related": near, "pending": [AlertRow(alert) for alert in near.pending] if near else []}
     context |= {"severity_word": SEVERITY_WORDS.get(found.severity, found.severity), "text_limit": TEXT_LIMIT}
     context |= {"silence_query": silence_query(alerts), "cache": None}
     context |= advice_of(alerts[0]) if alerts else {}
