@@ -3,14 +3,17 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from alerts.amounts import amount_of, expected
 from alerts.durations import in_words, seconds_of
 from alerts.gates import GATES
 from alerts.measures import DOWN, is_counted, is_service, is_whole, measure
 from alerts.spec import Across, Join, NoData, Per, Spec, Term, Where
+from alerts.spec_words import read_unit
 from collectors.event import Kind as EventKind
 from collectors.metrics.lookup import UnknownMetricError
 from collectors.windows import Read, Reading
@@ -89,9 +92,9 @@ def _term(reader: "Reader") -> Term:
     if is_whole(metric) and how is not Read.LAST:
         reader.wrong("read", _("Of a figure of the whole cache only the newest value is known."))
     is_above, is_closed = SIGNS[reader.choice("is", list(SIGNS), ">")]
-    bounds = {name: reader.number(name) for name in ("warning", "critical", "value")}
+    bounds = {name: reader.number(name, _unit(metric, how)) for name in ("warning", "critical", "value")}
     _check_bounds(reader, bounds, is_above)
-    level = reader.number("level")
+    level = reader.number("level", _unit(metric, Read.LAST))
     if level is None and how in {Read.SHARE, Read.FORECAST}:
         reader.wrong("level", _("“%(read)s” needs a level.") % {"read": how})
     return Term(
@@ -113,6 +116,14 @@ def _metric(reader: "Reader") -> str:
     except UnknownMetricError as error:
         reader.wrong("metric", str(error))
     return name
+
+
+def _unit(metric: str, how: Read) -> str:
+    """Return the unit of what a reading gives; "" where there is no such metric, which is said of its name."""
+    try:
+        return read_unit(Reading(metric, how))
+    except UnknownMetricError:
+        return ""
 
 
 def _window(reader: "Reader", how: Read, metric: str) -> int:
@@ -208,17 +219,20 @@ class Reader:
         self.wrong(name, _("This must be one of: %(names)s.") % {"names": ", ".join(filter(None, allowed))})
         return default
 
-    def number(self, name: str) -> float | None:
+    def number(self, name: str, unit: str = "") -> float | None:
+        """Return a number in this unit, None where none is given."""
         value = self.given.get(name)
         if value is None or value == "":
             return None
-        try:
-            number = float(value) if isinstance(value, str | int | float) else math.nan
-        except (ValueError, OverflowError):
-            number = math.nan
+        number = math.nan
+        with suppress(ValueError, OverflowError):
+            if isinstance(value, str):
+                number = amount_of(value, unit)
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                number = float(value)
         # A database gives larger ones back as integers that no answer can hold.
-        if isinstance(value, bool) or not abs(number) <= NUMBER_LIMIT:
-            self.wrong(name, _("This must be a number: 0.3 for 30 percent."))
+        if not abs(number) <= NUMBER_LIMIT:
+            self.wrong(name, expected(unit))
             return None
         return number
 

@@ -9,8 +9,11 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import StyledField
+from alerts.amounts import amount_of
 from alerts.durations import DurationField
 from alerts.rule import Override, Rule
+from alerts.spec import Spec
+from alerts.spec_words import read_unit
 from dashboard.rule_form import pairs
 from fleet.models import Cache
 
@@ -31,8 +34,8 @@ class OverrideForm(forms.Form):
         help_text=_("One a line: env=production"),
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "class": "form-control mono"}),
     )
-    warning = forms.FloatField(label=_("Warning bound"), required=False)
-    critical = forms.FloatField(label=_("Critical bound"), required=False)
+    warning = forms.CharField(label=_("Warning bound"), required=False, max_length=60)
+    critical = forms.CharField(label=_("Critical bound"), required=False, max_length=60)
     hold = DurationField(label=_("For"), required=False, empty_value=None)
     keep = DurationField(label=_("Keep firing"), required=False, empty_value=None)
     switch = forms.ChoiceField(label=_("The rule is"), choices=SWITCHES, required=False)
@@ -42,7 +45,7 @@ class OverrideForm(forms.Form):
         """Return what was typed. Raise ValidationError where its place is not known."""
         given = self.cleaned_data
         leading = str(rule.spec.leading())
-        bounds = {name: given[name] for name in ("warning", "critical") if given[name] is not None}
+        bounds = self._bounds(rule.spec)
         made = Override(rule=rule, cache=given["cache"], labels=pairs(given["labels"]), note=given["note"])
         made.bounds = {leading: bounds} if bounds else {}
         made.hold, made.keep = given["hold"], given["keep"]
@@ -52,6 +55,17 @@ class OverrideForm(forms.Form):
         if not (made.cache or made.node or made.labels):
             raise ValidationError(_("Say where: a cache, a node or labels."))
         return made
+
+    def _bounds(self, spec: Spec) -> dict[str, float]:
+        """Return the bounds in the unit of what they hold. Raise ValidationError where one is no amount."""
+        unit, found = read_unit(spec.terms[spec.leading()].reading), dict[str, float]()
+        for name in ("warning", "critical"):
+            try:
+                if text := self.cleaned_data[name]:
+                    found[name] = amount_of(text, unit)
+            except ValueError as error:
+                raise ValidationError({name: str(error)}) from error
+        return found
 
     @staticmethod
     def _node(cache: Cache | None, address: str) -> Any:

@@ -66,8 +66,14 @@ def _value(
     value, source = (told[-1][1], told[-1][0]) if told else (own, None)
     if value is None and source is None:
         return
-    words = _("none") if value is None else figure(value, read_unit(term.reading)) if term else span(value)
-    yield Counting(label, words, _source(source, layers[-1]))
+    yield Counting(label, _words(value, term), _source(source, layers[-1]))
+
+
+def _words(value: float | None, term: Term | None) -> str:
+    """Return a bound in its unit, or without a term a time."""
+    if value is None or (term is None and not value):
+        return _("none")
+    return figure(value, read_unit(term.reading)) if term else span(value)
 
 
 def _label(name: str, index: int, spec: Spec) -> str:

@@ -73,7 +73,7 @@ def test_each_value_says_where_it_comes_from(watched: Fleet) -> None:
         ("warning bound", "50%", "from this exception"),
         ("critical bound", "70%", "from the exception for env=prod"),
         ("for", "5 min", "from the exception for env=prod"),
-        ("keep firing", "0 s", "from the rule"),
+        ("keep firing", "none", "from the rule"),
     ]
     assert counts(of_node)[:2] == [
         ("warning bound", "50%", "from the exception for game"),
@@ -117,7 +117,8 @@ def test_a_rule_is_off_for_a_cache(watched: Fleet) -> None:
         ({"warning": "0.5"}, "Say where"),
         ({"cache": "game"}, "what is different there"),
         ({"cache": "nothing", "warning": "0.5"}, "valid choice"),
-        ({"cache": "game", "warning": "much"}, "Enter a number"),
+        ({"cache": "game", "warning": "much"}, "such as 0.3 or 30%"),
+        ({"cache": "game", "critical": "1 GiB"}, "such as 0.3 or 30%"),
         ({"cache": "game", "warning": "0.95"}, "further out"),
         ({"cache": "game", "hold": "soon"}, "such as 90s"),
         ({"cache": "game", "node": "10.9.9.9:1", "warning": "0.5"}, "address of a node that it has"),
