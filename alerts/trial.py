@@ -30,6 +30,8 @@ from fleet.models import Cache
 
 LONGEST = timedelta(days=30)
 WEEK = timedelta(days=7)
+# From less than this no rate is told: an hour with one page says nothing of a week.
+ENOUGH = timedelta(days=1)
 # Values of one term that a trial may read: nodes times points.
 POINTS = 120_000
 # Counts by name are kept by ten minutes for a month.
@@ -64,6 +66,8 @@ class Trial:
     targets: int = 0
     points: int = 0
     unknown: int = 0
+    # Points of time at which anything was known.
+    known_points: int = 0
     episodes: list[Episode] = field(default_factory=list)
     # When incidents would have been opened, by what they would have been about.
     pages: list[datetime] = field(default_factory=list)
@@ -81,8 +85,14 @@ class Trial:
         return sum(episode.flapped for episode in self.episodes)
 
     @property
-    def pages_a_week(self) -> float:
-        return len(self.pages) / max((self.end - self.start) / WEEK, 1 / 7)
+    def known(self) -> timedelta:
+        """Return of how much of the time anything is known."""
+        return timedelta(seconds=self.known_points * self.step)
+
+    @property
+    def pages_a_week(self) -> float | None:
+        """Return how often it pages where something is known; None where that is too little to tell."""
+        return len(self.pages) / (self.known / WEEK) if self.known >= ENOUGH else None
 
     @property
     def unknown_share(self) -> float | None:
@@ -182,7 +192,9 @@ class Stage:
     def _count(self, verdicts: Sequence[Verdict]) -> None:
         self.trial.targets = max(self.trial.targets, len(verdicts))
         self.trial.points += len(verdicts)
-        self.trial.unknown += sum(verdict.level is None for verdict in verdicts)
+        unknown = sum(verdict.level is None for verdict in verdicts)
+        self.trial.unknown += unknown
+        self.trial.known_points += unknown < len(verdicts)
 
     def _let_happen(self, tick: int) -> None:
         while self.events and self.events[0][0] <= tick:

@@ -12,9 +12,10 @@ from accounts.fields import StyledField
 from alerts.gates import GATES
 from alerts.rule import Rule
 from alerts.spec import Across, Join, NoData, Per, Spec
-from alerts.spec_form import SIGNS, SpecError, read_spec
+from alerts.spec_form import SIGNS, TERM_LIMIT, SpecError, read_spec
 from collectors.windows import Read
 
+# Conditions that a form has place for, though a rule as YAML may have more.
 TERMS = 4
 # Names that an address brings along.
 TEXT_LIMIT = 100
@@ -57,27 +58,40 @@ ROLES: list[tuple[str, Any]] = [
 ]
 
 
+TYPED = ("metric", "over", "level", "warning", "critical", "value")
+
+
 class TermForm(forms.Form):
     """One condition."""
 
     bound_field_class = StyledField
+    # As people count them.
+    number = 1
 
     metric = text(_("Metric"), widget=forms.TextInput(attrs={"list": "metrics", "autocomplete": "off"}))
     read = choice(_("Read as"), [(str(one), words) for one, words in READ_WORDS.items()])
-    over = text(_("Over"), help_text="5m")
-    level = text(_("Level"))
+    over = text(_("Over"), help_text=_("The time that it looks back, such as 5m. The newest value needs none."))
+    level = text(_("Level"), help_text=_("Only for the share of time above a level, and for the time until one."))
     # "is" is no name in Python.
     sign = choice(_("Comparison"), [(sign, SIGN_WORDS[sign]) for sign in SIGNS])
-    warning = text(_("Warning bound"))
-    critical = text(_("Critical bound"))
-    value = text(_("Bound that only allows the others"))
-    across = choice(_("Of several nodes"), list(Across.choices))
+    warning = text(_("Warning bound"), help_text=_("Such as 0.8 or 80%, 1.5 GiB, 200 ms."))
+    critical = text(_("Critical bound"), help_text=_("Either bound may be empty."))
+    value = text(
+        _("Bound that only allows the others"),
+        help_text=_("Instead of the other two: unless it is passed, the rule is not true."),
+    )
+    across = choice(_("Of several nodes"), list(Across.choices), help_text=_("Where shards or caches are judged."))
     role = choice(_("Role"), ROLES)
 
     def given(self) -> dict[str, Any]:
         found = {name: self.data.get(self.add_prefix(name), "").strip() for name in self.fields}
         found["is"] = found.pop("sign")
         return {name: value for name, value in found.items() if value}
+
+    @property
+    def is_blank(self) -> bool:
+        """Return whether nobody wrote anything in it; what is chosen from a list is always chosen."""
+        return all(self[name].value() in (None, "") for name in TYPED)
 
 
 class RuleForm(forms.Form):
@@ -86,19 +100,23 @@ class RuleForm(forms.Form):
     bound_field_class = StyledField
 
     rule = text(_("Name"), help_text=_("Small letters, digits and hyphens. It stays."))
-    title = text(_("Title"))
-    area = text(_("Area"))
+    title = text(_("Title"), help_text=_("What people read in messages."))
+    area = text(_("Area"), help_text=_("The heading that it stands under: memory, cpu, or one of yours."))
     join = choice(_("Conditions"), [("all", _("all must be true")), ("any", _("one must be true"))])
-    judged = choice(_("Judged for"), list(Per.choices))
+    judged = choice(_("Judged for"), list(Per.choices), help_text=_("Each of them has an alert of its own."))
     cache = text(_("Caches named"), help_text=_("game-* or empty for all"))
     labels_of_caches = lines(_("Caches with the labels"), _("One a line: env=production"))
-    shard = text(_("Shard"))
+    shard = text(_("Shard"), help_text=_("Its number; empty for all"))
     role = choice(_("Role"), ROLES)
-    node = text(_("Nodes with the address"))
+    node = text(_("Nodes with the address"), help_text=_("10.0.0.* or empty for all"))
     # "for" is no name in Python.
     hold = text(_("For"), help_text=_("How long it must be true: 5m"))
     keep_firing = text(_("Keep firing"), help_text=_("How long it must be false again: 5m"))
-    no_data = choice(_("Without samples"), list(NoData.choices))
+    no_data = choice(
+        _("Without samples"),
+        list(NoData.choices),
+        help_text=_("What it makes of a node that answers no more. Whether nodes answer has a rule of its own."),
+    )
     labels = lines(_("Labels of its alerts"), _("One a line: team=game"))
     gates = forms.MultipleChoiceField(
         label=_("Only if"),
@@ -115,7 +133,7 @@ class RuleForm(forms.Form):
     )
     why = text(_("Why it matters"), widget=forms.Textarea(attrs={"rows": 2}))
     check = text(_("First check"), widget=forms.Textarea(attrs={"rows": 2}))
-    runbook = text(_("Run book"))
+    runbook = text(_("Run book"), help_text=_("An address, or what to do."))
 
 
 def pairs(given: str) -> dict[str, str]:
@@ -130,24 +148,26 @@ def as_lines(given: Mapping[str, Any]) -> str:
 class RulePage:
     """The forms of one rule, filled from what is stored or from what somebody typed."""
 
-    def __init__(self, data: Any = None, rule: Rule | None = None) -> None:
+    def __init__(self, data: Any = None, rule: Rule | None = None, begun: Mapping[str, Any] | None = None) -> None:
         self.rule = rule
-        stored: Mapping[str, Any] = rule.text if rule else {}
+        stored: Mapping[str, Any] = rule.text if rule else begun or {}
         self.form = RuleForm(data, initial=initial_of(stored))
         first = terms_of(mapping(stored.get("when")))
-        count = max(len(first), 1) if data is None else TERMS
-        self.terms = [
+        posted = [] if data is None else [index for index in range(TERM_LIMIT) if f"t{index}-metric" in data]
+        places = [
             TermForm(data, prefix=f"t{index}", initial=term_initial(first[index]) if index < len(first) else {})
-            for index in range(max(count, min(len(first) + 1, TERMS)))
+            for index in range(max(TERMS, len(first), max(posted, default=0) + 1))
         ]
+        # Those that say something, one at least; the rest is folded up.
+        self.terms = [place for place in places if not place.is_blank] or places[:1]
+        self.spare = [place for place in places if place not in self.terms]
+        for number, place in enumerate((*self.terms, *self.spare), start=1):
+            place.number = number
 
     @classmethod
     def begun(cls, metric: str, cache: str) -> RulePage:
         """Return the forms of a new rule, on a metric of a cache where one is named."""
-        page = cls()
-        page.terms[0].initial = {"metric": metric[:TEXT_LIMIT], "sign": ">"}
-        page.form.initial = {**page.form.initial, "cache": cache[:TEXT_LIMIT]}
-        return page
+        return cls(begun={"when": {"metric": metric[:TEXT_LIMIT]}, "where": {"cache": cache[:TEXT_LIMIT]}})
 
     @property
     def naming(self) -> list[forms.BoundField]:
@@ -166,8 +186,7 @@ class RulePage:
             given["for"] = data["hold"]
         if self.rule:
             given["rule"] = self.rule.key
-        terms = [term.given() for term in self.terms]
-        given["when"] = {data["join"] or Join.ALL.value: [term for term in terms if term.get("metric")] or terms[:1]}
+        given["when"] = {data["join"] or Join.ALL.value: [term.given() for term in self.terms]}
         where = {name: data[name] for name in WHERE if data[name]}
         if data["labels_of_caches"]:
             where["labels"] = pairs(data["labels_of_caches"])
@@ -186,16 +205,28 @@ class RulePage:
         for term in self.terms:
             term.is_valid()
         for place, words in error.errors.items():
-            self._refuse(place, words)
+            form, name, _number = self._field(place)
+            form.add_error(name, words)
 
-    def _refuse(self, place: str, words: str) -> None:
+    def named(self, error: SpecError) -> list[tuple[str, str]]:
+        """Return what cannot be read, each with the words of the form for its place."""
+        return [(self._words(place), words) for place, words in error.errors.items()]
+
+    def _words(self, place: str) -> str:
+        form, name, number = self._field(place)
+        field = str(form.fields[name].label) if name else ""
+        condition = str(_("Condition %(number)s") % {"number": number}) if number else ""
+        return ", ".join(filter(None, (condition, field)))
+
+    def _field(self, place: str) -> tuple[forms.Form, str | None, int]:
+        """Return the form and field of a place in a rule, and which condition it is; no field, or 0, for none."""
         parts = place.split(".")
+        form: forms.Form = self.form
+        name, number = {"for": "hold", "where.labels": "labels_of_caches"}.get(place, parts[-1]), 0
         if parts[0] == "when" and len(parts) > 1 and parts[1].isdigit() and int(parts[1]) <= len(self.terms):
-            form: forms.Form = self.terms[int(parts[1]) - 1]
-            name = {"is": "sign"}.get(parts[-1], parts[-1])
-        else:
-            form, name = self.form, {"for": "hold", "where.labels": "labels_of_caches"}.get(place, parts[-1])
-        form.add_error(name if name in form.fields else None, words)
+            number = int(parts[1])
+            form, name = self.terms[number - 1], {"is": "sign"}.get(parts[-1], parts[-1])
+        return form, name if name in form.fields else None, number
 
 
 def mapping(stored: Any) -> Mapping[str, Any]:

@@ -97,11 +97,12 @@ def answer(found: Trial) -> dict[str, Any]:
         "of_nodes": found.of_nodes,
         "targets": found.targets,
         "unknown_share": found.unknown_share,
+        "known_seconds": int(found.known.total_seconds()),
         "pending_only": found.waited_only,
         "fired": len(found.fired),
         "flaps": found.flaps,
         "pages": len(found.pages),
-        "pages_a_week": round(found.pages_a_week, 2),
+        "pages_a_week": None if found.pages_a_week is None else round(found.pages_a_week, 2),
         "episodes": [_episode(episode) for episode in _newest(found.fired)],
     }
 

@@ -122,12 +122,30 @@ def test_alerts_of_one_group_are_one_page(db: None) -> None:
     assert (len(found.fired), len(found.pages)) == (3, 1)
 
 
-def test_pages_a_week_are_for_the_time_tried(cache: Cache) -> None:
+def test_an_hour_says_nothing_of_a_week(cache: Cache) -> None:
     rolled(Node.objects.get(), "17" * 3 + "1" * 6)
+
+    assert tried(hours=7 * 24).pages_a_week is None
+    assert tried(hours=7 * 24).known == timedelta(minutes=60)
+
+
+def test_pages_a_week_are_those_of_the_time_that_is_known(cache: Cache) -> None:
+    rolled(Node.objects.get(), "1177" + "1" * 284, back=36)
 
     found = tried(hours=7 * 24)
 
-    assert found.pages_a_week == pytest.approx(len(found.pages), rel=0.01)
+    assert (found.known, len(found.pages)) == (timedelta(days=1), 1)
+    assert found.pages_a_week == pytest.approx(7)
+
+
+def test_what_one_of_several_nodes_tells_is_known(db: None) -> None:
+    cache_with_nodes(2)
+    rolled(Node.objects.all()[0], "1" * 12)
+    rolled(Node.objects.all()[1], "1" * 6, back=3)
+
+    found = tried(hours=1)
+
+    assert (found.known, found.unknown_share) == (timedelta(hours=1), 0.25)
 
 
 def test_what_is_unknown_stays_unknown(cache: Cache) -> None:

@@ -79,11 +79,14 @@ class RuleTrialAnswer(Schema):
     unknown_share: float | None = Field(
         description="Share of the time without a verdict; null where nothing is judged."
     )
+    known_seconds: int = Field(description="Of how much of the time anything is known.")
     pending_only: int = Field(description="How often an alert waited and did not fire.")
     fired: int
     flaps: int
     pages: int = Field(description="Incidents that would have been opened.")
-    pages_a_week: float
+    pages_a_week: float | None = Field(
+        description="Over the time of which anything is known; null where that is less than a day."
+    )
     episodes: list[EpisodeAnswer] = Field(description="The newest hundred that fired.")
 
 

@@ -1,5 +1,6 @@
 """Pages of rules: the list with their state, the form, the YAML text."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -179,7 +180,7 @@ def test_the_form_of_every_rule_of_the_pack_saves_what_it_shows(key: str) -> Non
         ({"rule": "Not a key"}, "small letters"),
         ({"t0-metric": "no_such_metric"}, "no_such_metric"),
         ({"t0-warning": "much"}, "must be a number"),
-        ({"t0-warning": "30%"}, "0.3 for 30 percent"),
+        ({"t0-warning": "30 apples"}, "such as 0.3 or 30%"),
         ({"t0-critical": "0.1"}, "further out"),
         ({"hold": "soon"}, "such as 90s"),
         ({"t0-read": "avg"}, "needs a time"),
@@ -187,6 +188,7 @@ def test_the_form_of_every_rule_of_the_pack_saves_what_it_shows(key: str) -> Non
         ({"shard": "first"}, "must be a number"),
         ({"gates": ["nonsense"]}, "nonsense"),
         ({"t0-metric": ""}, "metric"),
+        ({"t1-warning": "5", "t1-metric": ""}, "metric"),
     ],
 )
 def test_what_cannot_be_read_is_said_at_its_place(changes: dict[str, Any], words: str) -> None:
@@ -195,6 +197,67 @@ def test_what_cannot_be_read_is_said_at_its_place(changes: dict[str, Any], words
     assert status == 400
     assert words in seen
     assert not Rule.objects.exists()
+
+
+def test_what_is_wrong_is_said_once_and_at_its_field() -> None:
+    _status, seen = post("/rules/new/", **GIVEN | {"t0-warning": "much", "hold": "soon"})
+
+    assert seen.count("such as 0.3 or 30%") == 1
+    assert seen.count("such as 90s") == 1
+    assert "Not saved: see what is marked below." in seen
+    assert "when.1.warning" not in seen
+    assert 'hx-trigger="input delay:400ms"' in seen
+
+
+def conditions(seen: str) -> tuple[int, int]:
+    """Return how many conditions a form shows, and how many are folded up."""
+    shown, _mark, folded = seen.partition('<details class="spare-term')
+    return shown.count(">Condition "), folded.count(">Condition ")
+
+
+def test_a_form_shows_the_conditions_that_say_something_and_folds_up_the_rest() -> None:
+    assert conditions(page("/rules/new/", Role.OPERATOR)) == (1, 3)
+    assert conditions(post("/rules/new/", **GIVEN | {"hold": "soon"})[1]) == (1, 3)
+    assert conditions(post("/rules/new/", **GIVEN | {"hold": "soon", "t3-metric": "used_memory"})[1]) == (2, 2)
+
+
+def test_a_condition_that_follows_an_empty_one_is_the_second_and_shows_its_own_mistake() -> None:
+    more = {"t1-metric": "", "t2-metric": "used_memory", "t2-warning": "30%"}
+
+    status, seen = post("/rules/new/", **GIVEN | more)
+
+    assert status == 400
+    assert "Condition 2, Warning bound" in post("/rules/new/meaning/", **GIVEN | more)[1]
+    assert re.search(r'name="t2-warning" value="30%"[^>]*>.*?such as 1.5 GiB', seen, re.DOTALL)
+
+
+def test_all_conditions_of_a_rule_are_kept_however_many_there_are() -> None:
+    terms = [{"metric": "used_memory", "warning": number} for number in range(1, 7)]
+    shown = rule("mine", when={"any": terms})
+    given = {"title": "Six", "join": "any", "revision": "1"}
+    for index, term in enumerate(terms):
+        given |= {f"t{index}-{name}": str(value) for name, value in term.items()}
+
+    assert conditions(page("/rules/mine/", Role.OPERATOR)) == (6, 0)
+    assert post("/rules/mine/save/", **given)[0] == 302
+    assert [term.warning for term in Rule.objects.get().spec.terms] == [1, 2, 3, 4, 5, 6]
+    assert shown.title != Rule.objects.get().title
+
+
+def test_amounts_are_written_as_people_say_them() -> None:
+    given = GIVEN | {"t0-metric": "used_memory", "t0-warning": "1.5 GiB", "t0-critical": "2 GiB"}
+
+    assert "is above 1.5 GiB (warning) or above 2 GiB (critical)" in post("/rules/new/meaning/", **given)[1]
+    assert "is above 30% (warning)" in post("/rules/new/meaning/", **GIVEN | {"t0-warning": "30%"})[1]
+    assert post("/rules/new/", **GIVEN | {"t0-warning": "30%"})[0] == 302
+    assert Rule.objects.get().spec.terms[0].warning == 0.3
+
+
+@pytest.mark.parametrize("field", ["over", "level", "warning", "value", "across", "no_data", "shard", "node"])
+def test_fields_that_need_it_are_explained(field: str) -> None:
+    seen = page("/rules/new/", Role.OPERATOR)
+
+    assert re.search(rf'<div class="form-hint" id="id_(t0-)?{field}_helptext">[A-Z10][^<]{{15,}}</div>', seen)
 
 
 def test_a_name_is_taken_once() -> None:
@@ -235,6 +298,13 @@ def test_the_same_rule_can_be_written_as_yaml() -> None:
     status, _seen = post("/rules/mine/save/", revision="1", yaml=as_yaml(made.text | {"for": "7m"}))
 
     assert (status, Rule.objects.get().spec.hold) == (302, 420)
+
+
+def test_a_new_rule_as_yaml_begins_with_an_example_that_can_be_saved() -> None:
+    seen = client_of(Role.OPERATOR).get("/rules/new/?yaml").context["yaml"]
+
+    assert post("/rules/new/", yaml=seen)[0] == 302
+    assert Rule.objects.get().spec.terms[0].critical == 0.9
 
 
 @pytest.mark.parametrize(
@@ -331,10 +401,10 @@ def test_a_rule_is_tried_before_it_is_saved() -> None:
     status, seen = post("/rules/new/try/", **GIVEN)
 
     assert (status, Rule.objects.exists()) == (200, False)
-    assert "0 pages, 0.0 a week." in seen
+    assert "0 pages. Too little of the time is known to tell how many a week." in seen
     assert "It would have told of nothing." in seen
     assert "by steps of 5 min" in seen
-    assert "100% of the time is unknown" in seen
+    assert "Nothing is known of this time" in seen
 
 
 def test_an_edit_is_tried_beside_the_rule_as_it_is() -> None:
@@ -365,7 +435,8 @@ def test_what_would_have_fired_is_listed_with_its_place_and_time() -> None:
 
     seen = post("/rules/new/try/", **GIVEN)[1]
 
-    assert "1 page, " in seen
+    assert "1 page. Too little of the time is known" in seen
+    assert "There are samples of 1 h." in seen
     assert "game shard 1, 127.0.0.1:7010" in seen
     assert 'class="trial-critical"' in seen or 'class="trial-warning"' in seen
 

@@ -25,13 +25,20 @@ from alerts.rule import Override, Rule
 from alerts.spec import Spec
 from alerts.spec_form import SpecError
 from collectors.cloud.service_metrics import POSITION
-from collectors.metrics.lookup import NAMES, UnknownMetricError
+from collectors.metrics.lookup import NAMES
 from dashboard import override_values, rule_trial
 from dashboard.override_form import OverrideForm
 from dashboard.override_values import Counting
 from dashboard.rule_form import RulePage
 from fleet.registration import ConflictError
 
+# What a rule that is written as YAML begins with.
+EXAMPLE = """rule: my-rule
+title: Memory of my caches
+when: {metric: memory_used_ratio, is: '>', warning: 80%, critical: 90%}
+where: {cache: '*'}
+for: 5m
+"""
 # The longest interval between polls is two minutes.
 POLLS_AWAITED = timedelta(minutes=5)
 
@@ -146,11 +153,12 @@ def _saved(request: HttpRequest, found: Rule | None) -> HttpResponse:
                 signed_in(request), found, spec, int(revision) if re.fullmatch("[0-9]{1,9}", revision) else 0
             )
     except SpecError as error:
-        if "yaml" not in request.POST:
-            page.refuse(error)
-        return rule_page(request, page, found, status=400, errors=error.errors)
+        if "yaml" in request.POST:
+            return rule_page(request, page, found, status=400, errors=list(error.errors.items()))
+        page.refuse(error)
+        return rule_page(request, page, found, status=400, errors=[("", _("Not saved: see what is marked below."))])
     except ConflictError as error:
-        return rule_page(request, page, found, status=409, errors={_("Not saved"): error.messages[0]})
+        return rule_page(request, page, found, status=409, errors=[(_("Not saved"), error.messages[0])])
     messages.success(request, _("The rule is saved. It counts from the next poll on."))
     return redirect("rule", kept.key)
 
@@ -164,13 +172,18 @@ def typed(given: Mapping[str, Any], page: RulePage) -> Spec:
 @require_POST
 def meaning(request: HttpRequest, key: str = "") -> HttpResponse:
     """Say what is typed means, or what cannot be read of it yet."""
-    found = Rule.objects.filter(key=key).first()
+    page = RulePage(request.POST, Rule.objects.filter(key=key).first())
     context: dict[str, Any] = {}
     try:
-        context["meaning"] = spec_words.meaning(typed(request.POST, RulePage(request.POST, found)))
-    except (SpecError, UnknownMetricError) as error:
-        context["errors"] = getattr(error, "errors", {"": str(error)})
+        context["meaning"] = spec_words.meaning(typed(request.POST, page))
+    except SpecError as error:
+        context["errors"] = trouble(error, request.POST, page)
     return render(request, "alerts/_meaning.html", context)
+
+
+def trouble(error: SpecError, given: Mapping[str, Any], page: RulePage) -> list[tuple[str, str]]:
+    """Return what cannot be read, in the words of the way in which it was written."""
+    return list(error.errors.items()) if "yaml" in given else page.named(error)
 
 
 @operator_required
@@ -178,12 +191,12 @@ def meaning(request: HttpRequest, key: str = "") -> HttpResponse:
 def try_out(request: HttpRequest, key: str = "") -> HttpResponse:
     """Show what the rule as it is typed would have found of late, beside what it does as it is kept."""
     found = Rule.objects.filter(key=key).first()
+    page = RulePage(request.POST, found)
     context: dict[str, Any] = {}
     try:
-        spec = typed(request.POST, RulePage(request.POST, found))
-        context["columns"] = rule_trial.columns(spec, found, timezone.now())
-    except (SpecError, UnknownMetricError) as error:
-        context["errors"] = getattr(error, "errors", {"": str(error)})
+        context["columns"] = rule_trial.columns(typed(request.POST, page), found, timezone.now())
+    except SpecError as error:
+        context["errors"] = trouble(error, request.POST, page)
     return render(request, "alerts/_trial.html", context)
 
 
@@ -249,12 +262,12 @@ def rule_page(
     page: RulePage,
     found: Rule | None,
     status: int = 200,
-    errors: Mapping[str, str] | None = None,
+    errors: Sequence[tuple[str, str]] = (),
     override_form: OverrideForm | None = None,
 ) -> HttpResponse:
     row = RuleRow(found, judged_rules.current(timezone.now()).by_rule.get(found.pk, 0)) if found else None
-    context: dict[str, Any] = {"page": page, "rule": found, "row": row, "errors": errors or {}}
-    context["yaml"] = request.POST.get("yaml") or (rule_changes.as_yaml(found.text) if found else "")
+    context: dict[str, Any] = {"page": page, "rule": found, "row": row, "errors": errors}
+    context["yaml"] = request.POST.get("yaml") or (rule_changes.as_yaml(found.text) if found else EXAMPLE)
     context["is_yaml"] = "yaml" in request.GET or "yaml" in request.POST
     context["revision"] = request.POST.get("revision") or (found.revision if found else 0)
     context["metrics"] = [DOWN.name, *NAMES, *FIGURES, *POSITION]
