@@ -1,6 +1,9 @@
+import re
+
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from accounts.models import AuditEntry, Role
 from accounts.tests.cast import client_of
@@ -34,6 +37,26 @@ def test_channels_are_for_administrators(role: Role) -> None:
 
 def test_it_says_that_nobody_is_told_without_a_channel() -> None:
     assert "nobody is told" in page(client_of(Role.ADMIN))
+
+
+@pytest.mark.parametrize("path", ["/channels/", "/channels/new/slack/", "/channels/{pk}/edit/"])
+@pytest.mark.parametrize(("address", "is_told"), [("", True), ("https://watch.example.org", False)])
+def test_it_says_that_messages_have_no_links(path: str, address: str, is_told: bool, settings: Settings) -> None:
+    settings.PUBLIC_URL = address
+
+    seen = page(client_of(Role.ADMIN), path.format(pk=channel().pk))
+
+    assert ("SHARDWATCH_PUBLIC_URL is not set" in seen) == is_told
+    assert ("(here: http://testserver)" in seen) == is_told
+
+
+def test_what_has_just_begun_to_wait_waits_for_seconds() -> None:
+    waiting = channel()
+    opened(waiting)
+
+    for seen in (page(client_of(Role.ADMIN)), page(client_of(Role.ADMIN), f"/channels/{waiting.pk}/")):
+        assert re.search(r"1 <span class=\"soft\">for <time [^>]+>\d+ s</time>", seen)
+        assert "0\xa0minutes" not in seen
 
 
 def test_it_adds_a_channel_and_notes_it() -> None:

@@ -1,5 +1,8 @@
 """Channels for administrators: the list with their health, forms, tests and the log of attempts."""
 
+from typing import Any
+
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -22,7 +25,8 @@ ATTEMPTS_SHOWN = 100
 @admin_required
 @require_safe
 def channels(request: HttpRequest) -> HttpResponse:
-    context = {"rows": channel_health.healths(), "kinds": KINDS.values(), "tests": self_tests.results(timezone.now())}
+    context: dict[str, Any] = {"rows": channel_health.healths(), "kinds": KINDS.values()}
+    context |= {"tests": self_tests.results(timezone.now()), "origin": missing_origin(request)}
     return render(request, "alerts/channels.html", context)
 
 
@@ -114,4 +118,10 @@ def mend(request: HttpRequest, channel_id: int) -> HttpResponse:
 
 
 def form_page(request: HttpRequest, form: ChannelForm) -> HttpResponse:
-    return render(request, "alerts/channel_form.html", {"form": form}, status=400 if form.errors else 200)
+    context = {"form": form, "origin": missing_origin(request)}
+    return render(request, "alerts/channel_form.html", context, status=400 if form.errors else 200)
+
+
+def missing_origin(request: HttpRequest) -> str:
+    """Return where the reader found us, for links in messages that lead nowhere yet; "" where they do."""
+    return "" if settings.PUBLIC_URL else f"{request.scheme}://{request.get_host()}"
