@@ -47,9 +47,19 @@ class RouteForm(forms.Form):
         required=False,
         help_text=_("So that alerts which begin together are told together. Nothing means at once."),
     )
-    interval_seconds = DurationField(label=_("Tell news once in"), required=False)
-    repeat_seconds = DurationField(label=_("Tell again after"))
-    position = forms.IntegerField(label=_("Position"), min_value=0, max_value=10_000, required=False)
+    interval_seconds = DurationField(
+        label=_("Tell news once in"),
+        required=False,
+        help_text=_("Such as 1m: so often at most is told who joins or leaves. What gets worse is told at once."),
+    )
+    repeat_seconds = DurationField(label=_("Tell again after"), help_text=_("Such as 4h, while nobody acknowledges."))
+    position = forms.IntegerField(
+        label=_("Position"),
+        min_value=0,
+        max_value=10_000,
+        required=False,
+        help_text=_("Of the routes below the same one, that with the smallest number is looked at first."),
+    )
     goes_on = forms.BooleanField(label=_("Look at the routes after it, too"), required=False)
     weekdays = forms.TypedMultipleChoiceField(
         label=_("Only on"),
@@ -137,7 +147,7 @@ class StepForm(forms.Form):
 
     bound_field_class = StyledField
 
-    after_seconds = DurationField(label=_("When nobody acknowledged for"))
+    after_seconds = DurationField(label=_("When nobody acknowledged for"), help_text=_("Such as 15m."))
     step_channels = forms.ModelMultipleChoiceField(
         Channel.objects.all(), label=_("Tell"), widget=forms.CheckboxSelectMultiple
     )

@@ -160,6 +160,25 @@ def test_the_test_shows_the_way_of_a_sample(root: Route, labels: str, way: str, 
     assert told in seen
 
 
+def test_a_route_without_an_interval_tells_news_at_once(root: Route) -> None:
+    assert "news once in 1 min, again after" in page()
+
+    Route.objects.update(interval_seconds=0)
+
+    assert "news at once, again after" in page()
+
+
+def test_the_test_says_what_makes_one_incident(root: Route) -> None:
+    seen = page("/routes/test/?labels=cache=game%0Arule=node-down")
+    Route.objects.update(group_by=["team"])
+    teamless = page("/routes/test/?labels=cache=game")
+
+    assert "one for all alerts of this route with the same:" in seen
+    assert '<span class="tag mono">rule=node-down</span> <span class="tag mono">cache=game</span>' in seen
+    assert f"{root.pk}:rule=" not in seen
+    assert '<span class="tag mono">team=none</span>' in teamless
+
+
 @pytest.mark.parametrize("labels", ["nonsense", "=x", HOSTILE])
 def test_the_test_says_what_cannot_be_read(labels: str) -> None:
     seen = page(f"/routes/test/?labels={labels}")

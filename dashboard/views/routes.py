@@ -49,7 +49,8 @@ def test_route(request: HttpRequest) -> HttpResponse:
     names = dict(Channel.objects.values_list("pk", "name"))
     rows = [(spell, sorted(names[pk] for pk in spell.way.channel_ids)) for spell in found]
     way = found[0].way
-    return render(request, "alerts/_route_test.html", {"way": way, "subject": way.subject(labels), "rows": rows})
+    shared = [(name, labels.get(name, "")) for name in way.route.group_by]
+    return render(request, "alerts/_route_test.html", {"way": way, "shared": shared, "rows": rows})
 
 
 @require_safe
