@@ -25,6 +25,11 @@ class Change:
         return not self.alert.is_firing and self.was in FIRING_STATES
 
     @property
+    def is_news(self) -> bool:
+        """Return whether people want to hear of it; that it begins to recover is followed by the end, or by nothing."""
+        return self.begins or self.ends or self.flaps or self.alert.severity != self.was_severity
+
+    @property
     def flaps(self) -> bool:
         """Return whether it flaps from now on."""
         return self.alert.state == Alert.State.FLAPPING != self.was

@@ -28,11 +28,12 @@ WOKEN = ("snoozed_until", "acknowledged_at", "acknowledged_by", "stepped_at", "s
 def tell(changes: Sequence[Change], at: datetime) -> None:
     """Bring incidents up to what changed at a tick."""
     begun = [change.alert for change in changes if change.begins]
-    others = [change.alert for change in changes if not change.begins and change.alert.incident_id]
+    others = [change for change in changes if not change.begins and change.alert.incident_id]
     if begun or others:
         desk = Desk(at, {change.alert.cache_id for change in changes if change.alert.cache_id})
         desk.take_in(begun)
-        desk.follow(others)
+        news = {change.alert.incident_id for change in others if change.is_news}
+        desk.follow([change.alert for change in others], news)
         desk.note_flapping([change for change in changes if change.flaps])
 
 
@@ -224,15 +225,20 @@ class Desk:
         self.decide(incident, What.WOKEN, None)
         self.speak(incident, seen, is_again=True)
 
-    def follow(self, alerts: Sequence[Alert]) -> None:
-        """Bring the incidents of alerts that changed or ended up to date, closing those without any left."""
+    def follow(self, alerts: Sequence[Alert], news: Collection[int | None]) -> None:
+        """Bring the incidents of alerts that changed or ended up to date, closing those without any left.
+
+        Of the others than those in `news` nobody is told: it is only written down what hides them now.
+        """
         ids = sorted({alert.incident_id for alert in alerts if alert.incident_id})
         rows = Incident.objects.open().select_for_update(of=("self",)).select_related("route")
         for incident in rows.filter(pk__in=ids).order_by("pk"):
-            if incident.alerts.firing().exists():
+            if not incident.alerts.firing().exists():
+                self._close(incident)
+            elif incident.pk in news:
                 self.renew(incident)
             else:
-                self._close(incident)
+                self._visible(incident, firing_of(incident))
         self._save()
 
     def note_flapping(self, changes: Iterable[Change]) -> None:

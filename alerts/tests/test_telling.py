@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from alerts import telling
+from alerts import incident_acts, telling
 from alerts.alert import Alert
 from alerts.decision import Decision
 from alerts.models import Channel, Delivery, Incident, Reason
@@ -136,6 +136,54 @@ def test_news_are_told_when_their_time_has_come(watched: Fleet) -> None:
 
     assert sent() == ["trigger", "update"]
     assert Incident.objects.get().news_at is None
+
+
+def test_that_it_begins_to_recover_is_told_to_nobody(pager: Channel) -> None:
+    rule(keep_firing="15s")
+    watched = fleet()
+    watched.poll(0.95)
+    watched.tick += 120
+
+    watched.poll(0.5)
+    recovering = (sent(), decided(), Incident.objects.get().news_at)
+    watched.poll(0.5)
+
+    assert recovering == (["trigger"], [What.TOLD], None)
+    assert sent() == ["trigger", "resolve"]
+
+
+def test_that_it_gets_milder_is_told(pager: Channel) -> None:
+    rule()
+    watched = fleet()
+    watched.poll(0.95)
+    watched.tick += 120
+
+    watched.poll(0.85)
+
+    assert sent() == ["trigger", "update"]
+
+
+def test_that_one_of_several_ended_is_told(watched: Fleet) -> None:
+    watched.poll(0.95, 0.95, 0.5)
+    watched.tick += 120
+
+    watched.poll(0.95, 0.5, 0.5)
+
+    assert sent() == ["trigger", "update"]
+    assert len(Delivery.objects.get(kind="update").payload["facts"]) == 1
+
+
+def test_of_what_is_acknowledged_people_hear_the_end_alone(pager: Channel) -> None:
+    rule(keep_firing="15s")
+    watched = fleet()
+    watched.poll(0.95)
+    incident_acts.acknowledge_elsewhere(Incident.objects.get(), "ann", watched.at)
+    watched.tick += 120
+
+    watched.poll(0.5)
+    watched.poll(0.5)
+
+    assert sent() == ["trigger", "acknowledge", "resolve"]
 
 
 def test_what_gets_worse_is_told_at_once(watched: Fleet) -> None:
