@@ -1,4 +1,4 @@
-"""Rules on slots, replicas and snapshots."""
+"""Rules on slots, replicas, snapshots and append-only files."""
 
 from typing import Any
 
@@ -80,5 +80,14 @@ TOPOLOGY: tuple[dict[str, Any], ...] = (
         "for": "1m",
         "why": _("The last background save failed. By default the server then refuses writes."),
         "check": _("Look at the disk, at the memory left for a fork, and at the server's log."),
+    },
+    {
+        "rule": "append-failed",
+        "title": _("Append-only file cannot be written"),
+        "area": "persistence",
+        # The status stays as it was when the file is turned off.
+        "when": {"all": [under("aof_last_write_status", critical=1), over("aof_enabled", value=0)]},
+        "why": _("The last write to the append-only file failed. Until one succeeds the server refuses writes."),
+        "check": _("Look at the space left on the disk, at its health, and at the server's log."),
     },
 )

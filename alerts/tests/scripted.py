@@ -19,6 +19,7 @@ UPTIME = 100_000
 SAID = {
     "master_link_up": ("master_link_status", "up", "down"),
     "rdb_last_bgsave_ok": ("rdb_last_bgsave_status", "ok", "err"),
+    "aof_last_write_status": ("aof_last_write_status", "ok", "err"),
 }
 CPU = ("used_cpu_user_main_thread", "used_cpu_sys_main_thread")
 SLOTS = 16_384

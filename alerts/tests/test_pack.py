@@ -109,6 +109,11 @@ PROOFS = {
     "replica-lag": Proof(always(replication_lag_seconds=90), minutes=5, on_all=True),
     "resync-loop": Proof(counting(sync_full=1), counting(sync_full=0), minutes=6),
     "save-failed": Proof(always(rdb_last_bgsave_ok=False), minutes=4),
+    "append-failed": Proof(
+        always(aof_enabled=True, aof_last_write_status=False),
+        always(aof_enabled=True, aof_last_write_status=True),
+        minutes=6,
+    ),
     "client-buffers": Proof(always(mem_clients_normal=2 * 2**30), minutes=12),
 }
 
@@ -186,6 +191,15 @@ def test_a_rule_fires_and_resolves(watched: Cluster, key: str) -> None:
 
     assert "firing" in at_its_height
     assert set(Alert.objects.values_list("state", flat=True)) == {"resolved"}
+
+
+def test_an_append_only_file_that_is_off_cannot_fail(watched: Cluster) -> None:
+    was_off = Proof(always(aof_enabled=False, aof_last_write_status=False))
+    settle(watched, was_off)
+
+    live(watched, was_off, 6, is_bad=True)
+
+    assert fired() == set()
 
 
 def test_nothing_fires_on_a_healthy_fleet(watched: Cluster) -> None:
