@@ -65,6 +65,8 @@ class Alert(models.Model):
     # The value that stands for the rule, and the bound it is held against; NULL where nothing was measured.
     value = models.FloatField(null=True)
     bound = models.FloatField(null=True)
+    # Why something does not answer, where the rule asks whether it does (collectors/causes.py).
+    cause = models.CharField(max_length=40, blank=True, default="")
     # Clocks of the two levels, each [active_at, fired_at, kept_since] in seconds since the epoch.
     warning_clock = models.JSONField(default=list)
     critical_clock = models.JSONField(default=list)

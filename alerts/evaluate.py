@@ -255,7 +255,7 @@ class Book:
             labels={**verdict.spec.labels, **target.labels},
             state="",
             firings=self.firings.get((rule.pk, target.key), []),
-            began_at=self.at,
+            began_at=self.at if verdict.since is None else moment(min(verdict.since, self.tick)),
             judged_at=self.at,
         )
 
@@ -277,7 +277,7 @@ class Book:
             alert.reason = Reason.SWITCHED_OFF
         # The value that broke the bound stays while the alert recovers: beside it a healthy one would mislead.
         if is_new or (level and verdict.value is not None):
-            alert.value, alert.bound = verdict.value, verdict.bound
+            alert.value, alert.bound, alert.cause = verdict.value, verdict.bound, verdict.cause
         if alert.is_firing and was[0] not in FIRING_STATES:
             alert.fired_at = self.at
         if state == Alert.State.RESOLVED:
@@ -354,6 +354,7 @@ UPDATED = (
     "reason",
     "value",
     "bound",
+    "cause",
     "warning_clock",
     "critical_clock",
     "firings",

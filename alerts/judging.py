@@ -57,6 +57,8 @@ class Verdict:
     reason: Reason = Reason.THRESHOLD
     # The tick from which on it is known to be so, where that is before the one at which it is judged.
     since: int | None = None
+    # The cause that all of what is down there has in common, where the rule asks for that alone.
+    cause: str = ""
 
     @property
     def value(self) -> float | None:
@@ -230,17 +232,19 @@ def _verdict(
 ) -> Verdict:
     level = spec.judge(values)
     if level is not None:
-        since = _down_since(spec, target, nodes) if level and spec.is_about_down else None
-        return Verdict(target, spec, level, values, since=since)
+        if level and spec.is_about_down:
+            about = [target.node] if target.node else nodes
+            since, causes = _down_since(target, about), {node.cause for node in about}
+            return Verdict(target, spec, level, values, since=since, cause=causes.pop() if len(causes) == 1 else "")
+        return Verdict(target, spec, level, values)
     about = [target.about] if target.about else nodes
     if not any(node.id in silent for node in about):
         return Verdict(target, spec, None, values)
     return Verdict(target, spec, _without_data(spec), values, Reason.NO_DATA)
 
 
-def _down_since(spec: Spec, target: Target, nodes: Sequence[WatchedNode]) -> int | None:
+def _down_since(target: Target, about: Sequence[WatchedNode]) -> int | None:
     """Return since when polls of what is down have failed: silence is known to be one only after a while."""
-    about = [target.node] if target.node else nodes
     times = [node.down_since(target.cache.interval) for node in about]
     return max((time for time in times if time is not None), default=None)
 

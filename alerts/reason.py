@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 class Reason(models.TextChoices):
     """All but the first two are no evidence about the cache. The last five are of incidents alone."""
 
-    THRESHOLD = "threshold", _("threshold")
+    THRESHOLD = "threshold", _("its condition came true")
     NO_DATA = "no_data", _("no data")
     EVALUATION_ERROR = "eval_error", _("evaluation error")
     STALE_SOURCE = "stale_source", _("stale source")

@@ -52,6 +52,7 @@ class WatchedNode:
     answered_at: datetime | None = None
     failing_since: datetime | None = None
     has_evidence: bool = False
+    cause: str = ""
 
     def is_down(self, at: datetime, interval: int) -> bool | None:
         """Return whether the node is known not to serve: None where we have not asked it lately.
@@ -138,7 +139,7 @@ def _add_nodes(found: dict[int, Watched]) -> None:
     polled = ("status__attempted_at", "status__answered_at", "status__failing_since", "status__failed_cause")
     rows = Node.objects.present().filter(cache__in=found).order_by().values_list(*place, *polled)
     for node_id, cache_id, host, port, role, shard_id, number, attempted, answered, failing, cause in rows:
-        polls = (attempted, answered, failing, cause in EVIDENCE)
+        polls = (attempted, answered, failing, cause in EVIDENCE, cause or "")
         node = WatchedNode(node_id, address_text(host, port), role, shard_id, number, *polls)
         found[cache_id].nodes.append(node)
 

@@ -9,6 +9,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from alerts import unreachable
 from alerts.alert import Alert
 from alerts.figures import figure, span
 from alerts.languages import in_every_language
@@ -108,6 +109,21 @@ def amount(alert: Alert) -> str:
     return against(alert.value, alert.bound, in_unit)
 
 
+def state(alert: Alert) -> str:
+    """Return what is so: a value against its bound, what is true or not, or that something does not answer, and why."""
+    if not (words := unreachable.words(alert)) and alert.rule and alert.value is not None:
+        words = _claim(alert.rule, alert.value)
+    return words or amount(alert)
+
+
+def _claim(rule: Rule, value: float) -> str:
+    """Return what is true or not, by its name; "" where a rule asks for an amount."""
+    if unit(rule) != "claim":
+        return ""
+    metric = rule.spec.terms[rule.spec.leading()].reading.metric
+    return _("%(metric)s: %(value)s") % {"metric": metric, "value": figure(value, "claim")}
+
+
 def against(value: float, bound: float | None, in_unit: str) -> str:
     """Return a value against its bound, or alone: while it recovers, no bound is passed."""
     if bound is None:
@@ -145,7 +161,7 @@ def _line(alert: Alert) -> str:
     if alert.state == Alert.State.FLAPPING:
         return flapping_words(alert)
     since = f"{alert.began_at:%Y-%m-%d %H:%M:%S} UTC"
-    what = amount(alert) or rule_title(alert)
+    what = unreachable.words(alert) or amount(alert) or rule_title(alert)
     words = {
         "critical": _("%(what)s, critical since %(since)s"),
         "warning": _("%(what)s, warning since %(since)s"),

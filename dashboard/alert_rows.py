@@ -123,7 +123,7 @@ class AlertRow:
 
     @property
     def amount(self) -> str:
-        return story.amount(self.alert)
+        return story.state(self.alert)
 
     @property
     def kept_back(self) -> str:

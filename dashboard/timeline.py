@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from alerts import decision_words, story
+from alerts import decision_words, story, unreachable
 from alerts.alert import Alert, Transition
 from alerts.decision import Decision
 from alerts.incident_acts import UNTIL
@@ -95,6 +95,8 @@ def _transition_words(row: Transition, alert: Alert) -> tuple[str, str]:
 
 
 def _numbers(row: Transition, alert: Alert) -> str:
+    if row.state != Alert.State.RESOLVED and (words := unreachable.words(alert)):
+        return words
     unit = story.unit(alert.rule)
     if row.value is None:
         return str(row.get_reason_display())

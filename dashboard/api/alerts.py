@@ -43,7 +43,7 @@ class AlertAnswer(Schema):
     labels: dict[str, str]
     value: float | None = Field(description="Null where nothing was measured.")
     bound: float | None
-    in_words: str = Field(description="The value against its bound, with units.")
+    in_words: str = Field(description="The value against its bound, with units; or why something does not answer.")
     began_at: datetime
     fired_at: datetime | None
     resolved_at: datetime | None
@@ -74,6 +74,6 @@ def alert_answer(alert: Alert) -> dict[str, Any]:
         "title": story.rule_title(alert),
         "cache": alert.cache_name,
         "place": story.place(alert),
-        "in_words": story.amount(alert),
+        "in_words": story.state(alert),
         "incident": alert.incident_id,
     }

@@ -48,7 +48,7 @@ def test_it_says_what_where_since_when_and_why() -> None:
     assert "game: Memory: shard 1, 127.0.0.1:7010 95% (bound 90%)" in seen
     assert "open · critical" in seen
     assert "/caches/game/" in seen
-    assert "threshold" in seen
+    assert "its condition came true" in seen
 
 
 def test_it_draws_the_value_against_its_bound() -> None:
