@@ -28,7 +28,7 @@ from collectors.failures import printable
 CHILD = "alerts.apprise_child"
 # Nothing of ours: neither keys, nor proxies, nor the home of somebody who has passwords there.
 ENVIRONMENT = {"HOME": "/nonexistent", "LANG": "C.UTF-8"}
-SCHEMA = re.compile(r"\A([a-z0-9]{1,32})://[^\s\x00-\x1f]+\Z", re.IGNORECASE)
+SCHEMA = re.compile(r"\A([a-z0-9]{1,32})://[^\s\x00-\x1f]*\Z", re.IGNORECASE)
 TITLE_LIMIT, TEXT_LIMIT = 250, 4_000
 # Losses after which nobody knows whether the service accepted.
 DOUBTFUL = frozenset({Cause.SILENT, Cause.CUT})
@@ -82,7 +82,7 @@ def check(address: str) -> None:
     """Raise ValidationError for what means no service to Apprise."""
     found = SCHEMA.match(address)
     if not found:
-        raise ValidationError(_("Give one address as Apprise writes it, such as discord://… or ntfys://…."))
+        raise ValidationError(_("This is no address of Apprise, which would begin with discord:// or ntfys://, for example."))
     try:
         said = ask(address)
     except subprocess.TimeoutExpired:
