@@ -42,6 +42,8 @@ class Target:
             named["shard"] = str(self.shard)
         if self.about:
             named |= {"node": self.about.address, "role": self.about.role}
+            if zone := self.cache.zones.get(self.about.id):
+                named["zone"] = zone
         return {**self.cache.labels, **named}
 
 

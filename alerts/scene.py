@@ -99,6 +99,8 @@ class Watched:
     interval: int
     nodes: list[WatchedNode] = field(default_factory=list)
     policies: dict[int, str] = field(default_factory=dict)
+    # Zones of nodes, where their servers name one.
+    zones: dict[int, str] = field(default_factory=dict)
     events: dict[str, datetime] = field(default_factory=dict)
     # Whether its nodes cannot be reached from here, so that the service alone tells of it.
     is_remote: bool = False
@@ -120,7 +122,7 @@ class Watched:
 
 
 def load(cache_ids: Collection[int], at: datetime, longest_calm: int) -> list[Watched]:
-    """Return the caches that are polled, with present nodes, eviction policies and recent events."""
+    """Return the caches that are polled, with present nodes, eviction policies, zones and recent events."""
     caches = Cache.objects.filter(pk__in=cache_ids, is_paused=False)
     fields = ("pk", "name", "labels", "topology", "poll_interval_seconds", "reach", "engine")
     found = {
@@ -129,7 +131,7 @@ def load(cache_ids: Collection[int], at: datetime, longest_calm: int) -> list[Wa
     }
     _add_nodes({pk: cache for pk, cache in found.items() if not cache.is_remote})
     _add_places(found, at)
-    _add_policies(found)
+    _add_facts(found)
     _add_events(found, at, longest_calm)
     return list(found.values())
 
@@ -175,10 +177,12 @@ def _newest_by_node(places: Sequence[tuple[Place, datetime | None]]) -> dict[tup
     return found
 
 
-def _add_policies(found: dict[int, Watched]) -> None:
-    facts = NodeFact.objects.filter(node__cache__in=found, node__left_at=None, name="maxmemory_policy", until=None)
-    for cache_id, node_id, policy in facts.values_list("node__cache_id", "node_id", "value"):
-        found[cache_id].policies[node_id] = policy
+def _add_facts(found: dict[int, Watched]) -> None:
+    names = ("maxmemory_policy", "availability_zone")
+    facts = NodeFact.objects.filter(node__cache__in=found, node__left_at=None, name__in=names, until=None)
+    for cache_id, node_id, name, value in facts.values_list("node__cache_id", "node_id", "name", "value"):
+        cache = found[cache_id]
+        (cache.policies if name == "maxmemory_policy" else cache.zones)[node_id] = value
 
 
 def _add_events(found: dict[int, Watched], at: datetime, longest_calm: int) -> None:
