@@ -82,7 +82,9 @@ def check(address: str) -> None:
     """Raise ValidationError for what means no service to Apprise."""
     found = SCHEMA.match(address)
     if not found:
-        raise ValidationError(_("This is no address of Apprise, which would begin with discord:// or ntfys://, for example."))
+        raise ValidationError(
+            _("This is no address of Apprise, which would begin with discord:// or ntfys://, for example.")
+        )
     try:
         said = ask(address)
     except subprocess.TimeoutExpired:
