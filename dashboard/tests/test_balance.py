@@ -178,6 +178,7 @@ def test_a_cluster_that_is_not_reached_says_so_and_what_google_tells(far: Cache,
         assert "The nodes are not reached from here, and only they can tell how their slots are used" in told
         assert words in told
         assert "Only clusters divide" not in told
+    assert "Its nodes are not reached from here." in page()
 
 
 def test_a_cluster_that_no_project_knows_any_more_is_no_other_kind_of_cache(far: Cache) -> None:

@@ -117,6 +117,8 @@ def test_a_cache_by_the_service_alone_is_judged_by_what_google_tells() -> None:
     assert "ready set" in row_of("window")
     assert "ready HIGHMEM_MEDIUM" in row_of("node-type")
     assert "not known" in row_of("cpu-primary")
+    assert "It cannot be known from here" in row_of("biggest-key")
+    assert "/caches/game/scans/" not in page("/caches/game/readiness/")
 
 
 def test_the_fleet_is_listed_worst_first() -> None:
