@@ -92,8 +92,10 @@ def _term(reader: "Reader") -> Term:
     if is_whole(metric) and how is not Read.LAST:
         reader.wrong("read", _("Of a figure of the whole cache only the newest value is known."))
     is_above, is_closed = SIGNS[reader.choice("is", list(SIGNS), ">")]
-    bounds = {name: reader.number(name, _unit(metric, how)) for name in ("warning", "critical", "value")}
-    _check_bounds(reader, bounds, is_above)
+    given, unit = len(reader.errors), _unit(metric, how)
+    bounds = {name: reader.number(name, unit) for name in ("warning", "critical", "value")}
+    if len(reader.errors) == given:
+        _check_bounds(reader, bounds, is_above)
     level = reader.number("level", _unit(metric, Read.LAST))
     if level is None and how in {Read.SHARE, Read.FORECAST}:
         reader.wrong("level", _("“%(read)s” needs a level.") % {"read": how})
@@ -111,6 +113,9 @@ def _term(reader: "Reader") -> Term:
 
 def _metric(reader: "Reader") -> str:
     name = reader.text("metric")
+    if not name:
+        reader.wrong("metric", _("Name a metric, such as memory_used_ratio."))
+        return name
     try:
         measure(name)
     except UnknownMetricError as error:
@@ -318,15 +323,20 @@ def _written_term(term: Term) -> dict[str, Any]:
             "metric": reading.metric,
             "read": "" if reading.how is Read.LAST else reading.how.value,
             "over": "" if has_default else in_words(reading.seconds),
-            "level": reading.level if needs_level else None,
+            "level": _plain(reading.level) if needs_level else None,
             "is": sign,
-            "warning": term.warning,
-            "critical": term.critical,
-            "value": term.guard,
+            "warning": _plain(term.warning),
+            "critical": _plain(term.critical),
+            "value": _plain(term.guard),
             "across": "" if term.across is Across.MAX else term.across.value,
             "role": term.role,
         }
     )
+
+
+def _plain(number: float | None) -> float | None:
+    """Return a whole number without its decimals."""
+    return int(number) if number is not None and number == int(number) else number
 
 
 def _filled(fields: dict[str, Any]) -> dict[str, Any]:

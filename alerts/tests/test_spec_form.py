@@ -80,6 +80,12 @@ def test_what_is_written_reads_the_same(given: dict[str, Any]) -> None:
     assert read_spec(written(spec)) == spec
 
 
+def test_whole_numbers_are_written_without_decimals() -> None:
+    when = written(read_spec(term(metric="used_memory", warning="1.5 GiB", critical="2 GiB")))["when"]["all"][0]
+
+    assert (str(when["warning"]), str(when["critical"])) == ("1610612736", "2147483648")
+
+
 def test_it_writes_a_full_rule_as_it_was() -> None:
     assert written(read_spec(FULL)) == FULL
 

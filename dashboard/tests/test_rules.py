@@ -187,8 +187,8 @@ def test_the_form_of_every_rule_of_the_pack_saves_what_it_shows(key: str) -> Non
         ({"calm": "restart=soon"}, "such as 90s"),
         ({"shard": "first"}, "must be a number"),
         ({"gates": ["nonsense"]}, "nonsense"),
-        ({"t0-metric": ""}, "metric"),
-        ({"t1-warning": "5", "t1-metric": ""}, "metric"),
+        ({"t0-metric": ""}, "Name a metric"),
+        ({"t1-warning": "5", "t1-metric": ""}, "Name a metric"),
     ],
 )
 def test_what_cannot_be_read_is_said_at_its_place(changes: dict[str, Any], words: str) -> None:
@@ -204,6 +204,7 @@ def test_what_is_wrong_is_said_once_and_at_its_field() -> None:
 
     assert seen.count("such as 0.3 or 30%") == 1
     assert seen.count("such as 90s") == 1
+    assert "Give a “warning”" not in seen
     assert "Not saved: see what is marked below." in seen
     assert "when.1.warning" not in seen
     assert 'hx-trigger="input delay:400ms"' in seen
@@ -401,10 +402,19 @@ def test_a_rule_is_tried_before_it_is_saved() -> None:
     status, seen = post("/rules/new/try/", **GIVEN)
 
     assert (status, Rule.objects.exists()) == (200, False)
+    assert "Nothing is known of the last days" in seen
+    assert "It would have told of nothing." not in seen
+
+
+def test_what_would_have_told_of_nothing_says_of_how_much_time() -> None:
+    rolled(fleet().cache.nodes.get(), "1" * 12)
+
+    seen = post("/rules/new/try/", **GIVEN)[1]
+
     assert "0 pages. Too little of the time is known to tell how many a week." in seen
-    assert "It would have told of nothing." in seen
     assert "by steps of 5 min" in seen
-    assert "Nothing is known of this time" in seen
+    assert "There are samples of 1 h." in seen
+    assert "It would have told of nothing." in seen
 
 
 def test_an_edit_is_tried_beside_the_rule_as_it_is() -> None:
@@ -426,7 +436,7 @@ def test_what_cannot_be_read_is_not_tried_but_named() -> None:
 def test_a_rule_as_yaml_is_tried_too() -> None:
     fleet().poll(0.5)
 
-    assert "0 pages" in post("/rules/new/try/", yaml=as_yaml(rule().text))[1]
+    assert "Nothing is known of the last days" in post("/rules/new/try/", yaml=as_yaml(rule().text))[1]
 
 
 def test_what_would_have_fired_is_listed_with_its_place_and_time() -> None:
