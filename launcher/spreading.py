@@ -17,8 +17,8 @@ LENT = pytest.StashKey[Shelf]()
 WHOLE = (
     "dashboard/tests/test_journeys.py",
     "dashboard/tests/test_chart_tools.py",
-    "bench/tests/test_drills.py",
     "launcher/tests/test_up.py",
+    "bench/tests/test_drills.py",
     "bench/tests/test_outbox.py",
     "demo/tests/test_traffic.py",
     "demo/tests/test_demo_trouble.py",

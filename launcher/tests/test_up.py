@@ -8,11 +8,14 @@ import stat
 import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from dashboard.tests.conftest import product as product
+from dashboard.tests.product import Product
 from launcher import leftovers, up, valkey
 from launcher.checkout import ROOT
 from launcher.data import Data
@@ -82,6 +85,24 @@ def test_it_is_ready_when_detach_returns(running: Data) -> None:
     assert stat.S_IMODE(running.run_file.stat().st_mode) == 0o600
     workers = {"poller", "worker", "judge", "scanner", "sender", "beat"}
     assert {"supervisor", "database", "broker", "web"} | workers == set(pids(running))
+
+
+def test_another_with_the_demo_fleet_runs_beside_it_until_it_is_stopped(running: Data, product: Product) -> None:
+    other = Data(product.data)
+    urls = [each.run()["url"] for each in (running, other)]
+    fleet = [address for cache in other.run()["demo_fleet"].values() for address in cache]
+    assert [status_of(f"{url}healthz") for url in urls] == [200, 200]
+    assert len(fleet) == 8
+    assert all(serves(address) for address in fleet)
+
+    # The second time nothing runs any more.
+    assert [door("up", "--data", other.root, "--stop").returncode for _ in range(2)] == [0, 0]
+
+    assert leftovers.find(other) == []
+    assert not any(serves(address) for address in fleet)
+    assert other.postgres.running() == []
+    assert [path for path in (other.run_file, other.sockets) if path.exists()] == []
+    assert status_of(f"{urls[0]}healthz") == 200
 
 
 def test_it_keeps_secrets_to_itself(running: Data) -> None:
@@ -154,48 +175,33 @@ def test_a_killed_database_comes_back(running: Data) -> None:
     assert until(lambda: status_of(f"{running.run()['url']}readyz") == 200, PATIENCE_SECONDS, step=0.5)
 
 
-def test_another_runs_beside_it_with_the_demo_fleet_until_sigterm(running: Data, tmp_path: Path) -> None:
-    other = Data(tmp_path / "var")
-    command = [str(ROOT / "bin" / "up"), "--data", str(other.root)]
-    with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as second:
-        assert until(lambda: bool(other.run()), PATIENCE_SECONDS)
-        urls = [each.run()["url"] for each in (running, other)]
-        fleet = [address for cache in other.run()["demo_fleet"].values() for address in cache]
-        assert [status_of(f"{url}healthz") for url in urls] == [200, 200]
-        assert len(fleet) == 8
-        assert all(serves(address) for address in fleet)
-
-        second.send_signal(signal.SIGTERM)
-
-        assert second.wait(PATIENCE_SECONDS) == 0
-    assert leftovers.find(other) == []
-    assert not any(serves(address) for address in fleet)
-    assert other.postgres.running() == []
-    assert status_of(f"{urls[0]}healthz") == 200
-
-
-def test_nothing_outlives_a_killed_supervisor_and_the_next_start_heals(running: Data) -> None:
+def test_nothing_outlives_a_killed_supervisor_and_the_next_start_heals(running: Data, tmp_path: Path) -> None:
     door("manage", "--data", running.root, "add_cache", "kept", "redis://127.0.0.1:1")
     os.kill(pids(running)["supervisor"], signal.SIGKILL)
 
     assert until(lambda: not leftovers.find(running), PATIENCE_SECONDS)
     assert until(lambda: not running.postgres.running(), PATIENCE_SECONDS)
-    said = door("up", "--data", running.root, "--detach")
+    with in_the_foreground(running, tmp_path / "said") as said:
+        assert "password" not in said
+        assert "demo" not in said
+        assert status_of(f"{running.run()['url']}readyz") == 200
 
-    assert said.returncode == 0, said.stdout + said.stderr
-    assert "password" not in said.stdout
-    assert "demo" not in said.stdout
-    assert status_of(f"{running.run()['url']}readyz") == 200
-
-
-def test_stop_leaves_nothing_and_may_be_repeated(running: Data) -> None:
-    first = door("up", "--data", running.root, "--stop")
-    second = door("up", "--data", running.root, "--stop")
-
-    assert (first.returncode, second.returncode) == (0, 0)
     assert leftovers.find(running) == []
-    assert not running.run_file.exists()
-    assert not running.sockets.exists()
+    assert running.postgres.running() == []
+
+
+@contextmanager
+def in_the_foreground(data: Data, file: Path) -> Iterator[str]:
+    """Run bin/up until SIGTERM, which must be a good end to it; return what it says until it is up."""
+    command = [str(ROOT / "bin" / "up"), "--data", str(data.root)]
+    with file.open("w") as said, subprocess.Popen(command, env=environment(), stdout=said, stderr=said) as process:
+        try:
+            assert until(lambda: "Sign in as" in file.read_text() or process.poll() is not None, PATIENCE_SECONDS)
+            assert process.poll() is None, file.read_text()
+            yield file.read_text()
+        finally:
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_a_taken_port_is_refused_with_a_sentence(tmp_path: Path) -> None:
