@@ -12,6 +12,10 @@ from dashboard.tests.product import PATIENCE_SECONDS, Product, Scheme, Visit, pr
 from launcher import valkey
 from launcher.waiting import until
 
+HAS_POINTS = """
+canvas => (window.Chart?.getChart(canvas)?.data.datasets ?? []).some(({ data }) => data.some(({ y }) => y !== null))
+"""
+
 
 def painted(page: Page, chart: str) -> bool:
     """Return whether the chart's canvas shows anything but its background."""
@@ -187,6 +191,19 @@ def marked(page: Page, chart: str) -> list[str]:
 
 def is_marked(page: Page, chart: str, title: str) -> bool:
     return title in marked(page, chart)
+
+
+def test_it_shows_an_emulated_project_with_an_instance_of_each_product(desk: Visit) -> None:
+    page = desk.open("/projects/demo-project/")
+
+    main = page.locator("main")
+    for short_id in ("sessions", "game", "far-away"):
+        expect(main).to_contain_text(short_id)
+    expect(main).to_contain_text(re.compile("pages|The demo has no Memcached instance here"))
+    # Of this one the service alone tells.
+    page = desk.open("/caches/far-away/?span=900")
+    canvas = page.locator("#service-memory canvas")
+    assert until(lambda: bool(canvas.evaluate(HAS_POINTS)), PATIENCE_SECONDS)
 
 
 def test_a_note_is_marked_on_the_charts_until_they_are_switched_off(desk: Visit) -> None:
