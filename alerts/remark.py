@@ -10,9 +10,11 @@ BY_LINK = "link in "
 
 
 def person_words(name: str) -> str:
-    """Return who did something, in the active language where we have no name."""
-    channel = name.removeprefix(BY_LINK)
-    return name if channel == name else _("link in %(channel)s") % {"channel": channel}
+    """Return who did something, in the active language where it is no name of ours: by a link, or at a service."""
+    person, _sign, channel = name.rpartition(" in ")
+    if name.startswith(BY_LINK):
+        return _("link in %(channel)s") % {"channel": name.removeprefix(BY_LINK)}
+    return _("%(person)s in %(channel)s") % {"person": person, "channel": channel} if person else name
 
 
 class Remark(models.Model):

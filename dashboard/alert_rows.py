@@ -150,6 +150,11 @@ class Group:
     incident: Incident | None
     rows: list[AlertRow] = field(default_factory=list)
 
+    @property
+    def is_alone(self) -> bool:
+        """Return whether its title says what its only alert is: a table would say it twice."""
+        return self.incident is not None and len(self.rows) == 1
+
 
 def groups(alerts: Sequence[Alert]) -> list[Group]:
     """Return alerts by incident, in the order of each incident's first alert."""

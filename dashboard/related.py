@@ -6,18 +6,20 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import F, Q
+from django.db.models import Case, Q, Value, When
 
 from alerts.alert import Alert
 from alerts.models import Incident
+from dashboard.alert_rows import WORST_FIRST
 
 AROUND = timedelta(hours=1)
-LIMIT = 20
+LIMIT = 10
+OPEN_FIRST = Case(When(closed_at=None, then=Value(0)), default=Value(1))
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Other incidents of the same caches, those that are open first, and alerts that nobody is told of yet."""
+    """Other incidents of the same caches, open and bad ones first, and alerts that nobody is told of yet."""
 
     incidents: list[Incident]
     pending: list[Alert]
@@ -33,7 +35,7 @@ def of(incident: Incident, alerts: Collection[Alert]) -> Related | None:
     start = incident.opened_at
     near = Q(closed_at=None) | Q(opened_at__range=(start - AROUND, start + AROUND))
     others = Incident.objects.real().filter(Q(cache__in=caches) | Q(pk__in=members), near).exclude(pk=incident.pk)
-    found = list(others.order_by(F("closed_at").desc(nulls_first=True), "-opened_at", "-pk")[: LIMIT + 1])
+    found = list(others.order_by(OPEN_FIRST, WORST_FIRST, "-opened_at", "-pk")[: LIMIT + 1])
     waiting = Alert.objects.active().filter(cache__in=caches, state=Alert.State.PENDING)
     pending = waiting.exclude(pk__in=[alert.pk for alert in alerts]).select_related("rule", "cache", "behind")
     return Related(found[:LIMIT], list(pending.order_by("began_at", "pk")[:LIMIT]), len(found) > LIMIT)

@@ -12,6 +12,7 @@ from alerts.acknowledge_links import Link
 from alerts.decision import Decision
 from alerts.message import Fact, Message, Words
 from alerts.models import Channel, Delivery, Incident
+from alerts.remark import person_words
 from alerts.route import Route
 from alerts.tests.cast import AT, KEY, channel, message, opened
 from alerts.tests.judged import Fleet, fleet, rule
@@ -180,6 +181,15 @@ def test_whoever_followed_a_link_is_named_in_the_language_of_the_reader() -> Non
         assert (incident().looked_after_by, text) == ("pager のリンク", "pager のリンク が対応中です。")
         assert "pager のリンク" in [entry.author for entry in timeline.entries(incident(), [])]
     assert incident().looked_after_by == incident().acknowledged_by == "link in pager"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("ann", "ann"), ("link in a in b", "a in b のリンク"), ("Kim Lee in pager", "pager の Kim Lee"), ("", "")],
+)
+def test_people_of_services_are_named_with_their_service(name: str, words: str) -> None:
+    with translation.override("ja"):
+        assert person_words(name) == words
 
 
 def test_a_decision_names_the_incident_that_hides_in_the_language_of_the_reader() -> None:

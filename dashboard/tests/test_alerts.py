@@ -152,6 +152,15 @@ def test_it_refreshes_only_what_changed() -> None:
     assert (same.status_code, changed.status_code) == (204, 200)
 
 
+def test_an_incident_of_one_alert_takes_one_line() -> None:
+    watched = firing(0.95, 0.5, shards=2)
+    assert ('class="alert-line"' in page(), "alerts-table" in page()) == (True, False)
+
+    watched.poll(0.95, 0.95)
+
+    assert ('class="alert-line"' in page(), "alerts-table" in page()) == (False, True)
+
+
 def test_the_navigation_counts_open_incidents() -> None:
     assert "nav-count" not in page("/")
 
@@ -184,7 +193,7 @@ def test_a_rule_that_cannot_be_read_breaks_nothing() -> None:
     made.text = {"rule": "memory", "when": "nonsense"}
     made.save()
 
-    assert "memory" in page()
+    assert "game: Memory: shard 1" in page()
 
 
 def test_history_shows_how_incidents_ended() -> None:

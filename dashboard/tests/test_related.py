@@ -78,10 +78,11 @@ def test_it_takes_what_is_open_and_what_began_within_an_hour(
     assert bool(found().incidents) is is_near
 
 
-def test_what_is_open_comes_first(watched: Fleet) -> None:
-    ended, is_open = other(watched.cache, 30, ended=True), other(watched.cache, 10)
+def test_what_is_open_and_bad_comes_first(watched: Fleet) -> None:
+    ended, is_open = other(watched.cache, 30, ended=True, severity="critical"), other(watched.cache, 10)
+    worse = other(watched.cache, 5, severity="critical")
 
-    assert found().incidents == [is_open, ended]
+    assert found().incidents == [worse, is_open, ended]
 
 
 def test_other_caches_and_tests_of_channels_are_left_out(watched: Fleet) -> None:
