@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from alerts.tests.peers import hangs, says
-from clients.tests.cast import KEY, START, ScriptedShardwatch, Wishes, answers, python_options
+from clients.tests.cast import KEY, PATIENT_MILLISECONDS, START, ScriptedShardwatch, Wishes, answers, python_options
 from launcher.waiting import until
 from shardwatch_client import Default, Options, Switches
 from shardwatch_client.memory import Memory
@@ -22,8 +22,8 @@ Opens = Callable[..., Switches]
 def opened(wishes: Wishes) -> Iterator[Opens]:
     every: list[Switches] = []
 
-    def open_switches(**changes: int) -> Switches:
-        options = python_options(replace(wishes, **changes), None)
+    def open_switches(milliseconds: int = PATIENT_MILLISECONDS) -> Switches:
+        options = python_options(replace(wishes, milliseconds=milliseconds), None)
         every.append(Switches(replace(options, clock=Options.clock)))
         return every[-1]
 

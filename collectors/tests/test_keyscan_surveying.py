@@ -20,7 +20,7 @@ from collectors.keyscan.targets import Target
 from collectors.tests.cast import cache_with_nodes, reading
 from collectors.tests.keyscan import brute_force, scan_of
 from collectors.tests.peers import OK, Peer, Script, answers, bulk
-from collectors.tests.test_keyscan_cluster import fill, move_slot
+from collectors.tests.test_keyscan_cluster import fill_shards, move_slot
 from conftest import ClusterFactory, ValkeyFactory
 from fleet.models import Cache, Node
 
@@ -205,7 +205,7 @@ def test_a_scan_says_that_slots_are_where_it_may_not_look(valkey_server: ValkeyF
 
 def test_a_stored_scan_survives_slots_that_move(own_valkey_cluster: ClusterFactory) -> None:
     servers = own_valkey_cluster(shards=3, replicas=0)
-    fill(servers)
+    fill_shards(servers)
     expected = {name: size for server in servers for name, size in brute_force(server).items()}
     cache = cache_with_nodes(3)
     Cache.objects.filter(pk=cache.pk).update(address=servers[0].url, topology="cluster")
