@@ -1,6 +1,7 @@
 """A browser, and the whole running product to look at with it."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -28,15 +29,21 @@ def product(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="module")
-def sampled(product: Product, browser: Browser) -> Product:
+def sampled(request: pytest.FixtureRequest, product: Product, browser: Browser) -> Iterator[Product]:
     """The product once both caches are laid out and every line of their charts has two points."""
+    with lent(request, lambda: drawn(product, browser)) as seen:
+        yield seen
+
+
+@contextmanager
+def drawn(product: Product, browser: Browser) -> Iterator[Product]:
     seen = visit(browser, product, height=9_000)
     for cache, size in (("game-cache", "6 nodes"), ("session-store", "2 nodes")):
         page = seen.open(f"/caches/{cache}/?span=900")
         expect(page.locator(".cache-facts")).to_contain_text(size)
         assert until(partial(is_complete, page), 3 * PATIENCE_SECONDS), page.locator("main").inner_text()
     seen.page.context.close()
-    return product
+    yield product
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from launcher.checkout import ROOT
+from launcher.waiting import until
 
 PASSWORD = "correct horse battery"
 START_SECONDS = 150
@@ -27,8 +28,13 @@ SWITCHES = (
     "--disable-component-update",
     "--disable-sync",
 )
-Scheme = Literal["dark", "light"]
+DESK, PHONE, HEIGHT = 1440, 390, 900
 SERIOUS = {"serious", "critical"}
+# No other rule of axe looks at colours, and none at the room that there is.
+OF_COLOURS = ("color-contrast", "link-in-text-block")
+OF_LAYOUT = ("scrollable-region-focusable",)
+FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+FIT_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +89,10 @@ class Visit:
         return self.page
 
 
-def visit(
-    browser: Browser,
-    product: Product,
-    width: int = 1440,
-    scheme: Scheme = "light",
-    locale: str = "en-US",
-    height: int = 900,
-) -> Visit:
+def visit(browser: Browser, product: Product, width: int = DESK, height: int = HEIGHT) -> Visit:
     """Open a window, signed in as the administrator; note console errors and requests to other hosts."""
     context: BrowserContext = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=scheme, locale=locale, timezone_id="Asia/Tokyo"
+        viewport={"width": width, "height": height}, color_scheme="light", locale="en-US", timezone_id="Asia/Tokyo"
     )
     made = Visit(context.new_page(), product)
     made.page.on("console", lambda said: made.complaints.append(said.text) if said.type == "error" else None)
@@ -125,10 +124,49 @@ def is_complete(page: Page) -> bool:
     return bool(page.evaluate(COMPLETE))
 
 
-def problems_of(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """Return what is wrong with the page for people who cannot see it well, by these rules of axe or all of them."""
+def looked_over(seen: Visit, path: str, *widths: int) -> list[str]:
+    """Open a page in light colours and at the first of these widths; return what is wrong with it."""
+    in_colours(seen.page, "light")
+    fit(seen.page, widths[0])
+    page = seen.open(path)
+    page.wait_for_load_state("load")
+    return [f"{path}, {problem}" for problem in problems_of(page, *widths[1:])]
+
+
+def problems_of(page: Page, *widths: int) -> list[str]:
+    """Return what is wrong with an open page, for people who cannot see it well and for whoever looks at it.
+
+    Its words, roles and colours are the same at every width, all but the colours in every scheme: after the first look
+    only what differs is looked at.
+    """
+    found = [f"light: {problem}" for problem in barriers(page)]
+    in_colours(page, "dark")
+    found += [f"dark: {problem}" for problem in barriers(page, OF_COLOURS)]
+    for width in widths:
+        fit(page, width)
+        found += [f"{width} px: {problem}" for problem in barriers(page, OF_LAYOUT)]
+    in_colours(page, "light")
+    return found
+
+
+def in_colours(page: Page, scheme: Literal["dark", "light"]) -> None:
+    """Have the system ask for these colours, and wait until the page has them."""
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", scheme)
+    page.wait_for_function("document.getAnimations().every((moved) => !(moved instanceof CSSTransition))")
+
+
+def fit(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": HEIGHT})
+
+
+def barriers(page: Page, rules: Sequence[str] = ()) -> list[str]:
+    """Return what these rules of axe find, or all of them, and whether the page is wider than its window."""
+    # It stays in a page, however often that is asked.
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
     only: dict[str, Any] = {"runOnly": list(rules)} if rules else {}
-    violations = Axe().run(page, options={"resultTypes": ["violations"], **only}).response["violations"]
-    serious = [f"{one['id']} {one['nodes'][0]['html']}" for one in violations if one["impact"] in SERIOUS]
-    is_wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-    return serious + (["wider than the window"] if is_wide else [])
+    found = page.evaluate("(options) => axe.run(options)", {"resultTypes": ["violations"], **only})
+    serious = [f"{one['id']} {one['nodes'][0]['html']}" for one in found["violations"] if one["impact"] in SERIOUS]
+    # Charts follow a new width a moment later.
+    return serious + ([] if until(lambda: page.evaluate(FITS), FIT_SECONDS) else ["wider than the window"])

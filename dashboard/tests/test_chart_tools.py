@@ -7,10 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from dashboard.tests.product import Product, Scheme, Visit, problems_of, visit
+from dashboard.tests.product import DESK, PHONE, Product, Visit, looked_over, problems_of, visit
 
 BOARD = "/caches/game-cache/?span=900"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -103,7 +102,7 @@ def test_it_shows_the_values_of_one_time_on_all_charts(desk: Visit) -> None:
 
 
 def test_a_finger_leaves_the_crosshair_where_it_touched(browser: Browser, sampled: Product) -> None:
-    seen = visit(browser, sampled, 390)
+    seen = visit(browser, sampled, PHONE)
     figure = drawn(seen.open(BOARD), "memory")
 
     figure.locator("canvas").dispatch_event("pointerdown", {"pointerType": "touch", "clientX": 200, "button": 0})
@@ -299,19 +298,18 @@ def test_it_fills_a_screen_on_the_wall_and_goes_on(desk: Visit) -> None:
     expect(page).not_to_have_url(re.compile("tv="))
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_it_is_accessible_with_everything_open(browser: Browser, sampled: Product, width: int, scheme: Scheme) -> None:
-    seen = visit(browser, sampled, width, scheme)
+def test_it_is_accessible_with_everything_open(browser: Browser, sampled: Product) -> None:
+    seen = visit(browser, sampled)
     page = seen.open(BOARD + "&compare=day&scale=log")
     choose(drawn(page, "memory"), "Show as a table")
     choose(drawn(page, "commands"), "Explain this chart")
     page.locator("#connections .chart-menu > summary").click()
-    found = problems_of(page)
+    found = problems_of(page, PHONE)
 
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    found += problems_of(page)
-    found += problems_of(seen.open("/?tv=1"))
+    found += problems_of(page, DESK)
+    found += looked_over(seen, "/?tv=1", DESK, PHONE)
 
     assert (found, seen.complaints, seen.strangers) == ([], [], [])
     seen.page.context.close()

@@ -4,11 +4,10 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dashboard.tests import visited
-from dashboard.tests.product import PATIENCE_SECONDS, Product, Scheme, Visit, problems_of, visit
+from dashboard.tests.product import DESK, PATIENCE_SECONDS, PHONE, Product, Visit, looked_over, visit
 from launcher import valkey
 from launcher.waiting import until
 
@@ -140,45 +139,15 @@ def test_it_adds_a_server_that_is_not_ours(desk: Visit, valkey_server: Callable[
     desk.product.manage("shell", "-c", "from fleet.models import Cache; Cache.objects.get(name='visitor').delete()")
 
 
-OTHER: dict[Scheme, Scheme] = {"light": "dark", "dark": "light"}
-# No other rule of axe looks at colours.
-OF_COLOURS = ("color-contrast", "link-in-text-block")
-OF_LAYOUT = ("scrollable-region-focusable",)
+def test_it_is_accessible_and_fits_on_every_page(browser: Browser, sampled: Product) -> None:
+    # What does not fit, and what axe finds, shows on a phone: there all pages are looked at, on a desk the busiest.
+    looks = [(path, (DESK, PHONE)) for path in visited.PAGES] + [(path, (PHONE,)) for path in visited.more(sampled)]
+    seen = visit(browser, sampled)
 
-
-# What does not fit, and what axe finds, shows on a phone: there all pages are looked at, here the busiest.
-WIDE = 1440
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (390, "dark")])
-def test_it_is_accessible_and_fits_on_every_page(
-    browser: Browser, sampled: Product, width: int, scheme: Scheme
-) -> None:
-    more = visited.more(sampled)
-    paths = visited.PAGES + (more if width < WIDE else ())
-    seen = visit(browser, sampled, width, scheme)
-    found = []
-
-    for path in paths:
-        seen.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        page = seen.open(path)
-        page.wait_for_load_state("load")
-        # What was seen wide in both colours has the same words, roles and colours on a phone.
-        is_new = width == WIDE or path in more
-        found += [f"{path}: {problem}" for problem in problems_of(page, () if is_new else OF_LAYOUT)]
-        if is_new:
-            in_colours(page, OTHER[scheme])
-            found += [f"{path}, {OTHER[scheme]}: {problem}" for problem in problems_of(page, OF_COLOURS)]
+    found = [problem for path, widths in looks for problem in looked_over(seen, path, *widths)]
 
     assert (found, seen.complaints, seen.strangers) == ([], [], [])
     seen.page.context.close()
-
-
-def in_colours(page: Page, scheme: Scheme) -> None:
-    """Have the system ask for other colours, and wait until the page has them."""
-    page.emulate_media(color_scheme=scheme)
-    expect(page.locator("html")).to_have_attribute("data-bs-theme", scheme)
-    page.wait_for_function("document.getAnimations().every((moved) => !(moved instanceof CSSTransition))")
 
 
 def marked(page: Page, chart: str) -> list[str]:

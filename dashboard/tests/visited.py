@@ -85,7 +85,8 @@ REST = """
 import json
 from django.core import signing
 from alerts.acknowledge_links import SALT
-from alerts.models import Channel, Incident, Route
+from alerts.models import Channel, Incident
+from alerts.route import Tree
 from collectors.event import Event
 from dashboard.tests.scan_cast import stored, usual_keys
 from fleet.secrets import Secret
@@ -101,7 +102,7 @@ book, _ = RunBook.objects.get_or_create(switch=made, **past)
 _, scan = stored(cache, usual_keys(), days=1), stored(cache, usual_keys(2))
 found = {"channel": channel, "incident": incident, "event": event, "book": book, "scan": scan}
 numbers = {name: row.pk for name, row in found.items()}
-numbers |= {"route": Route.objects.first().pk, "key": scan.top_keys.first().pk}
+numbers |= {"route": Tree.load().children[None][0].pk, "key": scan.top_keys.first().pk}
 print(json.dumps(numbers | {"link": signing.dumps([incident.pk, channel.pk], salt=SALT)}))
 """
 
