@@ -69,9 +69,12 @@ class EventFilter(PageQuery):
     incidents: bool = Field(False, description="With a cache: also give its incidents, for markers on charts.")
 
     def times(self) -> tuple[datetime, datetime]:
-        """Return the range. Raise RangeError for times that are none."""
+        """Return the range. Raise RangeError for times that are none, or that go back."""
         end = moment(self.to) if self.to else timezone.now()
-        return (moment(self.from_) if self.from_ else end - USUAL_SPAN), end
+        start = moment(self.from_) if self.from_ else end - USUAL_SPAN
+        if start > end:
+            raise RangeError("The range ends before it begins: make `to` later than `from`.")
+        return start, end
 
     def apply(self) -> QuerySet[Event]:
         """Return the events asked for. Raise Http404 for an unknown cache and RangeError for times that are none."""

@@ -235,3 +235,13 @@ def test_an_incident_that_is_over_is_marked_in_its_time_alone() -> None:
 
     assert [marker["goes_on"] for marker in markers()] == [False]
     assert markers(**{"from": str(watched.tick + 60), "to": str(watched.tick + 120)}) == []
+
+
+@pytest.mark.parametrize("path", ["/events", "/events?cache=game&incidents=true"])
+def test_a_range_that_goes_back_is_refused_in_words(path: str, db: None) -> None:
+    cache_with_nodes(1, 0, "game")
+    sign = "&" if "?" in path else "?"
+
+    answer = call(Role.VIEWER, "get", f"{path}{sign}from=2026-11-22&to=2026-11-21")
+
+    assert (answer.status_code, "ends before it begins" in answer.json()["error"]) == (400, True)
