@@ -372,3 +372,15 @@ def test_viewers_hand_nothing_over() -> None:
 
     assert (post("assign", Role.VIEWER, to="x"), post("snooze", Role.VIEWER, length="1h")) == (403, 403)
     assert "Hand it over" not in page()
+
+
+def test_of_one_that_is_over_it_says_who_acknowledged_not_who_looks_after_it() -> None:
+    watched = firing(0.95)
+    incident_acts.acknowledge(person(Role.OPERATOR, "ann"), incident(), watched.at)
+    assert "ann looks after it since" in page()
+
+    watched.poll(0.1)
+
+    seen = page()
+    assert f"Acknowledged by ann at {watched.at - timedelta(seconds=watched.every):%Y-%m-%d %H:%M:%S} UTC." in seen
+    assert "looks after it" not in seen
