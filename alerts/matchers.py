@@ -91,7 +91,10 @@ def _check_pattern(text: str) -> None:
 
 def _check_cost(text: str) -> None:
     """Alerts wait until all patterns were compared: one that may take long would keep everybody from being told."""
-    ways = prod(map(_ways, REPETITION.finditer(text))) ** (4 if FEW_TIMES.search(text) else 1)
+    choices = (1 + part.count("|") for part in text.split(")"))
+    # Groups that are repeated a few times may stand in one another; three of them are too many for any choice.
+    times = 4 ** min(len(FEW_TIMES.findall(text)), 3)
+    ways = (prod(map(_ways, REPETITION.finditer(text))) * prod(choices)) ** times
     if REPEATED_GROUP.search(text) or ways > WAYS:
         raise MatcherError(
             _("“%(text)s” repeats a group, or too many things; write it more simply, or as several matchers.")
