@@ -236,7 +236,7 @@ def _verdict(
     if level is not None:
         if level and spec.is_about_down:
             about = [target.node] if target.node else nodes
-            since, causes = _down_since(target, about), {node.cause for node in about}
+            since, causes = _down_since(target, about), {node.cause for node in about if node.failing_since}
             return Verdict(target, spec, level, values, since=since, cause=causes.pop() if len(causes) == 1 else "")
         return Verdict(target, spec, level, values)
     about = [target.about] if target.about else nodes

@@ -47,6 +47,18 @@ def test_a_message_says_it_too_and_since_when() -> None:
     assert told["facts"][0]["value"] == f"unreachable: connection refused, critical since {since}"
 
 
+def test_nodes_that_answer_do_not_hide_why_another_one_does_not() -> None:
+    rule("node-down", **DOWN, judged="cache")
+    watched = fleet(shards=2)
+    watched.poll(0.5, 0.5)
+    watched.tick += EVERY
+
+    watched.failed(watched.nodes[1], Cause.REFUSED)
+    watched.judge()
+
+    assert Alert.objects.get().cause == Cause.REFUSED
+
+
 def test_silence_counts_from_the_first_poll_that_failed() -> None:
     rule("node-down", **DOWN)
     watched = fleet()
