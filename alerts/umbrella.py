@@ -113,10 +113,11 @@ def _look(incident: Incident, at: datetime) -> None:
     if _is_over(incident, at):
         incidents.close_incident(incident, Reason.RECOVERED, story.linked(_end_message(incident, at), incident))
         return
-    message = message_of(incident, at)
-    if message.title != incident.title:
+    message, before = message_of(incident, at), incident.title
+    # As it is kept: a long title is cut, and would be news at every look.
+    incident.name_after(message)
+    if incident.title != before:
         outbox.enqueue(incident, Kind.UPDATE, story.linked(message, incident))
-        incident.name_after(message)
         incident.severity, incident.told_at = str(message.severity), at
         incident.save(update_fields=["title", "titles", "severity", "told_at"])
 

@@ -10,6 +10,7 @@ from alerts.decision import Decision
 from alerts.decision_words import sentence
 from alerts.models import Channel, Delivery, Incident, Reason
 from alerts.route import Route
+from alerts.rule import Rule
 from alerts.tests.cast import channel
 from alerts.tests.judged import EVERY, Fleet, fleet, rule
 from collectors.causes import Cause
@@ -214,6 +215,18 @@ def test_news_of_a_storm_count_what_is_behind_it(stormy: list[Fleet]) -> None:
     (message,) = [row.payload for row in Delivery.objects.filter(kind="update")]
     assert message["title"] == f"{STORM}, 3 more alerts"
     assert message["facts"] == [{"name": "Caches", "value": "3: cache-3, cache-4, cache-5"}]
+
+
+def test_a_storm_of_a_rule_with_a_long_title_is_not_news_at_every_look(stormy: list[Fleet]) -> None:
+    for one in Rule.objects.all():
+        one.text["title"] = "Memory " * 100
+        one.save()
+    bad(stormy)
+
+    for seconds in (61, 122, 183):
+        swept(stormy[-1], seconds=seconds)
+
+    assert Delivery.objects.filter(kind="update").count() == 0
 
 
 def test_nothing_new_of_a_storm_is_told_twice(stormy: list[Fleet]) -> None:
