@@ -4,6 +4,7 @@ Every reader takes NAME and also honours NAME_FILE, a path to a file that holds 
 secrets can come from mounted files. Raise ImproperlyConfigured with a sentence that says what to do.
 """
 
+import math
 import os
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -29,19 +30,22 @@ def text(name: str, default: str | None = None) -> str:
     return value
 
 
-def number(name: str, default: float, minimum: float = 0) -> float:
+def number(name: str, default: float, minimum: float = 0, maximum: float = math.inf) -> float:
     raw = text(name, str(default))
     try:
         value = float(raw)
     except ValueError as error:
         raise ImproperlyConfigured(f"{name} must be a number, not {raw!r}.") from error
-    if not minimum <= value < float("inf"):
+    if not minimum <= value:
         raise ImproperlyConfigured(f"{name} must be at least {minimum:g}, not {raw}.")
+    if value == math.inf or value > maximum:
+        limit = "a number with an end" if maximum == math.inf else f"at most {maximum:g}"
+        raise ImproperlyConfigured(f"{name} must be {limit}, not {raw}.")
     return value
 
 
-def whole(name: str, default: int, minimum: int = 0) -> int:
-    value = number(name, default, minimum)
+def whole(name: str, default: int, minimum: int = 0, maximum: float = math.inf) -> int:
+    value = number(name, default, minimum, maximum)
     if value != int(value):
         raise ImproperlyConfigured(f"{name} must be a whole number, not {value}.")
     return int(value)

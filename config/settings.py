@@ -282,7 +282,8 @@ CLOUD_LISTING_SECONDS = env.number("SHARDWATCH_CLOUD_LISTING_SECONDS", 45, minim
 CLOUD_TOKEN_TIMEOUT_SECONDS = env.number("SHARDWATCH_CLOUD_TOKEN_TIMEOUT_SECONDS", 5, minimum=0.05)
 # How often it is looked which projects and feeds are due, and how often each feed of Cloud Monitoring is.
 CLOUD_LOOK_SECONDS = env.whole("SHARDWATCH_CLOUD_LOOK_SECONDS", 15, minimum=1)
-CLOUD_INTERVAL_SECONDS = env.whole("SHARDWATCH_CLOUD_INTERVAL_SECONDS", 60, minimum=60)
+# Rules take a service for unread after five minutes and its places for silent after ten, five of them hidden by Google.
+CLOUD_INTERVAL_SECONDS = env.whole("SHARDWATCH_CLOUD_INTERVAL_SECONDS", 60, minimum=60, maximum=240)
 CLOUD_ROLLUP_SECONDS = env.whole("SHARDWATCH_CLOUD_ROLLUP_SECONDS", 300, minimum=60)
 # Half of what Cloud Monitoring allows a project: the rest is for its dashboards.
 CLOUD_QUERIES_PER_MINUTE = env.whole("SHARDWATCH_CLOUD_QUERIES_PER_MINUTE", 3_000, minimum=1)
