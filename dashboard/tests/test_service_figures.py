@@ -165,7 +165,7 @@ def test_a_service_that_does_not_answer_is_a_warning_where_nobody_else_tells() -
     assert found
     assert found.state is State.WARNING
     assert f"Cloud Monitoring of project {PROJECT} has not answered since" in found.sentence
-    assert "no route" in found.sentence
+    assert "Google cannot be reached from here. Check DNS" in found.sentence
 
 
 def test_the_age_of_a_silence_is_that_of_the_time_it_names() -> None:
