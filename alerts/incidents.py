@@ -19,7 +19,7 @@ def open_incident(
     new = Incident(subject=subject, reason=reason, severity=message.severity, opened_at=message.at, **fields)
     new.name_after(message)
     made = Incident.objects.bulk_create([new], ignore_conflicts=True)
-    incident = Incident.objects.open().select_for_update().get(subject=subject)
+    incident = Incident.objects.open().select_for_update(of=("self",)).select_related("route").get(subject=subject)
     is_new = incident.dedup_key == made[0].dedup_key
     if is_new and channels:
         outbox.enqueue(incident, Kind.TRIGGER, message, channels)

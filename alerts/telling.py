@@ -146,7 +146,6 @@ class Desk:
             cache_name=first.cache_name,
             route=way.route,
         )
-        incident.route = way.route
         return incident
 
     def _visible(self, incident: Incident, alerts: Iterable[Alert]) -> list[Alert]:
